@@ -1,0 +1,67 @@
+# jackpot: `make demo` runs the whole thing, `make test` passes. `make help` lists the rest.
+SHELL := /bin/bash
+PY := .venv/bin/python
+STAMP := .venv/.stamp
+# The system's certificates, if it has any: uv's own do not know a company's proxy.
+UV = VIRTUAL_ENV=.venv .venv/bin/uv $$(test -e /etc/ssl/certs/ca-certificates.crt && echo --system-certs)
+
+.PHONY: help setup demo test check format lock bench bench-growth simulate faults pictures clean
+
+help: ## what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+setup: $(STAMP) ## .venv, and the Debian packages that the tests use
+	@deploy/system-packages.sh tests
+
+$(STAMP): requirements.lock pyproject.toml
+	@deploy/system-packages.sh python
+	@$(PY) -m pip --version >/dev/null 2>&1 || { \
+	  echo "setup: a virtual environment in .venv ($$(python3 --version))"; python3 -m venv --clear .venv; }
+	@echo "setup: the packages of requirements.lock into .venv"
+	@sed -n '/^uv==/,/[^\]$$/p' requirements.lock \
+	  | $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --requirement /dev/stdin
+	@{ $(UV) pip sync --quiet --require-hashes requirements.lock \
+	  && $(UV) pip install --quiet --no-deps --no-build-isolation --editable .; } || { \
+	  echo "setup: once more with pip, which is slower but knows this machine's package index"; \
+	  $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock \
+	  && $(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .; }
+	@touch $@
+
+check: $(STAMP) ## linters and types
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+
+test: setup ## the tests
+	.venv/bin/pytest -n 2
+
+format: $(STAMP) ## formats the code
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
+demo: $(STAMP) ## the whole floor, live
+	.venv/bin/jackpot demo
+
+bench: $(STAMP) ## speed, beside its limits
+	.venv/bin/jackpot bench
+
+bench-growth: $(STAMP) ## what must not cost as it grows: tables, links, 5 million events of history
+	.venv/bin/jackpot bench --growth
+
+DAYS ?= 1000
+simulate: $(STAMP) ## DAYS of the floor on virtual time, with an independent auditor
+	$(PY) -m tests.simulation.run --days $(DAYS)
+
+KILLS ?= 1000
+faults: setup ## KILLS of daemon, broker and PostgreSQL each; nothing lost, nothing twice
+	JACKPOT_KILLS=$(KILLS) .venv/bin/pytest tests/faults
+
+pictures: setup ## the README's pictures, from the running demo
+	$(PY) deploy/pictures/make.py
+
+lock: ## resolves pyproject.toml into requirements.lock
+	$(UV) pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url --no-header \
+	  --no-annotate --universal --python-version 3.11 --quiet --output-file requirements.lock
+
+clean: ## removes what setup and the tests made
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
