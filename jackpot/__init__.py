@@ -1,0 +1,3 @@
+"""A progressive jackpot link controller: wagers and hands in, awards out, every cent explained."""
+
+__version__ = "0.1.0"
