@@ -1,0 +1,168 @@
+"""What a person with the right to do so does to a link. Recorded and chained like a table's events.
+
+`by` asked for it and, where money or its parameters change, `approved_by` is somebody else: the desk that takes
+the command sees to that, the ledger keeps both names.
+"""
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal, assert_never
+
+from msgspec import Meta, Struct, ValidationError, convert
+
+from jackpot.link.changes import Accepted, apply
+from jackpot.link.conclusion import settle_round, void_round
+from jackpot.link.events import Id, Integer, Reason
+from jackpot.link.money import Kind, micros, post
+from jackpot.link.parameters import Parameters
+from jackpot.link.rounds import Phase
+from jackpot.link.state import LinkState, Table
+from jackpot.rules.megalink import GAMES
+
+Person = Annotated[str, Meta(min_length=1, max_length=64)]
+
+
+class Command(Struct, frozen=True, kw_only=True, tag_field="type"):
+    id: Id
+    by: Person
+    reason: Reason
+
+    @property
+    def type(self) -> str:
+        return str(self.__struct_config__.tag)
+
+
+class LinkOpened(Command, frozen=True, kw_only=True, tag="link.opened"):
+    """The link is seen for the first time: its pool starts at the reset amount, funded by the house."""
+
+    parameters: dict[str, Any]
+
+
+class TablesConfigured(Command, frozen=True, kw_only=True, tag="tables.configured"):
+    """Which tables feed the link, with game and positions. Kept, so that every old decision can be made again."""
+
+    tables: list[dict[str, Any]]
+
+
+class LinkSuspended(Command, frozen=True, kw_only=True, tag="link.suspended"):
+    """No play until it is resumed."""
+
+
+class LinkResumed(Command, frozen=True, kw_only=True, tag="link.resumed"):
+    """Play goes on."""
+
+
+class ParametersChanged(Command, frozen=True, kw_only=True, tag="parameters.changed"):
+    approved_by: Person
+    parameters: dict[str, Any]
+    effective: Literal["at_once", "next_win"]
+
+
+class BalanceAdjusted(Command, frozen=True, kw_only=True, tag="balance.adjusted"):
+    """A correction of pool or reserve against the house, such as after a malfunction or to move a pool."""
+
+    approved_by: Person
+    account: Literal["pool", "reserve"]
+    amount_cents: Integer
+
+
+class RoundConcluded(Command, frozen=True, kw_only=True, tag="round.concluded"):
+    """A pit manager settles or voids a round that its table left behind and that others wait for."""
+
+    table: Id
+    round: Id
+    outcome: Literal["settled", "void"]
+
+
+AnyCommand = (
+    LinkOpened | TablesConfigured | LinkSuspended | LinkResumed | ParametersChanged | BalanceAdjusted | RoundConcluded
+)
+
+
+class NotPossible(Exception):
+    """The command cannot be carried out now; the text says why and what to do."""
+
+
+def parameters_from(document: dict[str, Any]) -> Parameters:
+    try:
+        parameters = convert(document, Parameters)
+    except ValidationError as error:
+        raise NotPossible(f"These are no parameters of a link: {error}.") from error
+    if found := parameters.problems():
+        raise NotPossible("; ".join(found))
+    return parameters
+
+
+def parameters_document(parameters: Parameters) -> dict[str, Any]:
+    return asdict(parameters)
+
+
+def tables_from(document: list[dict[str, Any]]) -> tuple[Table, ...]:
+    return tuple(Table(table["id"], GAMES[table["game"]], table["positions"]) for table in document)
+
+
+def carry_out(state: LinkState, command: AnyCommand, *, at: str) -> Accepted:
+    """Decide and apply. Raises NotPossible, with the state untouched, if it cannot be done."""
+    accepted = _decide(state, command, at)
+    apply(state, accepted)
+    return accepted
+
+
+def _decide(state: LinkState, command: AnyCommand, at: str) -> Accepted:
+    match command:
+        case LinkOpened():
+            parameters = parameters_from(command.parameters)
+            reset = micros(parameters.reset_cents)
+            opening = post(state.balances, Kind.OPENING, pool=reset, house=-reset)
+            return Accepted(journals=(opening,), parameters=(1, parameters, None))
+        case TablesConfigured():
+            return Accepted(tables=_tables_configured(state, command))
+        case LinkSuspended():
+            return Accepted(suspended=(command.reason,))
+        case LinkResumed():
+            return Accepted(suspended=(None,))
+        case ParametersChanged():
+            return _parameters_changed(state, command)
+        case BalanceAdjusted():
+            return _balance_adjusted(state, command)
+        case RoundConcluded():
+            return _round_concluded(state, command, at)
+        case _:
+            assert_never(command)
+
+
+def _tables_configured(state: LinkState, command: TablesConfigured) -> tuple[Table, ...]:
+    """A table that leaves the link, or plays another game, does so when its rounds here are paid."""
+    tables = {table.id: table for table in tables_from(command.tables)}
+    unfinished = {*state.current, *(table for table, _ in state.waiting)}
+    return tuple((tables | {table: state.tables[table] for table in unfinished}).values())
+
+
+def _parameters_changed(state: LinkState, command: ParametersChanged) -> Accepted:
+    changed = parameters_from(command.parameters)
+    if changed.currency != state.parameters.currency:
+        raise NotPossible("The currency of a link cannot be changed; open another link.")
+    if command.effective == "next_win":
+        return Accepted(parameters=(state.parameters_version, state.parameters, changed))
+    return Accepted(parameters=(state.parameters_version + 1, changed, state.parameters_next))
+
+
+def _balance_adjusted(state: LinkState, command: BalanceAdjusted) -> Accepted:
+    amount = micros(command.amount_cents)
+    if command.account == "pool" and state.claims:
+        raise NotPossible("A claim waits to be paid from this pool; settle it before the pool is adjusted.")
+    if getattr(state.balances, command.account) + amount < 0:
+        raise NotPossible(f"The {command.account} holds less than that; it cannot become negative.")
+    pool, reserve = (amount, 0) if command.account == "pool" else (0, amount)
+    journal = post(state.balances, Kind.ADJUSTMENT, pool=pool, reserve=reserve, house=-amount)
+    return Accepted(journals=(journal,))
+
+
+def _round_concluded(state: LinkState, command: RoundConcluded, at: str) -> Accepted:
+    round_ = state.find((command.table, command.round))
+    if round_ is None or round_.phase.concluded:
+        raise NotPossible(f"Round {command.round} of table {command.table} is not open; nothing is left to conclude.")
+    if command.outcome == "void":
+        return void_round(state, round_, at)
+    if round_.phase is Phase.OPEN:
+        raise NotPossible(f"Round {command.round} has not been closed; void it, or close it at the table.")
+    return settle_round(state, round_, at)
