@@ -1,0 +1,72 @@
+"""What people ask of a link, left in the ledger for the desk that holds it, and the desk's answers."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from jackpot.errors import UserError
+from jackpot.ledger.connection import AnyConnection
+from jackpot.ledger.errors import translated
+from jackpot.link.commands import AnyCommand
+
+POLL_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    id: str
+    command: AnyCommand | None
+    """None if it cannot be read, as one of another version may be: it is refused."""
+
+
+async def leave(connection: AnyConnection, link: str, command: AnyCommand) -> None:
+    encoded = msgspec.json.encode(command)
+    try:
+        msgspec.json.decode(encoded, type=AnyCommand)
+    except msgspec.ValidationError as error:
+        key = str(error).rpartition("`$.")[2].rstrip("`")
+        raise UserError(f"{key} cannot be recorded: it is empty, too long, or has control characters") from error
+    with translated():
+        await connection.execute(
+            "INSERT INTO requests (id, link, command) VALUES ($1, $2, $3::jsonb)", command.id, link, encoded.decode()
+        )
+
+
+async def answer_to(connection: AnyConnection, request: str, patience_s: float) -> dict[str, Any] | None:
+    """Wait for the desk's answer; None if it did not come in time. The request stays and will be carried out."""
+    deadline = asyncio.get_running_loop().time() + patience_s
+    while True:
+        with translated():
+            found = await connection.fetchval("SELECT answer FROM requests WHERE id = $1", request)
+        if found is not None:
+            return dict(json.loads(found))
+        if asyncio.get_running_loop().time() > deadline:
+            return None
+        await asyncio.sleep(POLL_S)
+
+
+async def waiting(connection: AnyConnection, link: str) -> list[Request]:
+    """The link's requests that have no answer yet, oldest first."""
+    with translated():
+        rows = await connection.fetch(
+            "SELECT id, command FROM requests WHERE link = $1 AND answer IS NULL ORDER BY created_at LIMIT 100", link
+        )
+    return [Request(row["id"], _read(row["id"], row["command"])) for row in rows]
+
+
+def _read(request: str, document: str) -> AnyCommand | None:
+    try:
+        command: AnyCommand = msgspec.json.decode(document, type=AnyCommand)
+    except msgspec.ValidationError:
+        return None
+    return command if command.id == request else None
+
+
+async def answer(connection: AnyConnection, request: str, answered: dict[str, Any]) -> None:
+    with translated():
+        await connection.execute(
+            "UPDATE requests SET answer = $2::jsonb WHERE id = $1 AND answer IS NULL", request, json.dumps(answered)
+        )

@@ -1,0 +1,78 @@
+"""`jackpot verify` at a terminal: what it prints, and how it ends."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from jackpot.cli.verify import command
+from tests.finance.terminal import at_terminal, write_config
+from tests.ledger.scribe import Scribe, play_every_kind, scribe_at
+
+
+@pytest.fixture
+async def scribe(ledger_url: str) -> AsyncIterator[Scribe]:
+    async with scribe_at(ledger_url, "UTH-01", "UTH-02", "BE-01", "TCX-01") as scribe:
+        play_every_kind(scribe)
+        await scribe.commit()
+        yield scribe
+
+
+@pytest.fixture
+def config(tmp_path: Path, ledger_url: str) -> Path:
+    return write_config(tmp_path, ledger_url)
+
+
+async def test_a_ledger_that_holds(scribe: Scribe, config: Path) -> None:
+    ended = await at_terminal(command, "--config", config)
+    assert ended.exit_code == 0
+    assert f"head megalink:{scribe.n}:{scribe.chain.hex()}" in ended.stdout.decode()
+
+
+async def test_as_json_and_with_a_head_that_was_kept(scribe: Scribe, config: Path) -> None:
+    ended = await at_terminal(command, "--config", config, "-o", "json")
+    document = json.loads(ended.stdout)
+    assert document["verified"] is True
+    assert document["break"] is None
+    (link,) = document["links"]
+    assert (link["link"], link["events"], link["awards"]) == ("megalink", scribe.n, 5)
+    kept = await at_terminal(command, "--config", config, "--link", "megalink", "--kept-head", link["head"])
+    assert kept.exit_code == 0
+    forged = await at_terminal(command, "--config", config, "--kept-head", f"megalink:{scribe.n}:00")
+    assert (forged.exit_code, "not the one that was kept" in forged.message) == (1, True)
+
+
+async def test_a_break_ends_with_1_and_is_named(scribe: Scribe, config: Path, intruder: asyncpg.Connection) -> None:
+    await intruder.execute("DELETE FROM events WHERE n = 12")
+    ended = await at_terminal(command, "--config", config, "-o", "json")
+    assert ended.exit_code == 1
+    assert ended.message == ("the ledger is broken: link megalink, event 12: it is missing; after event 11 comes 13")
+    found = json.loads(ended.stdout)
+    assert found["verified"] is False
+    assert found["break"] == {"link": "megalink", "n": 12, "what": "it is missing; after event 11 comes 13"}
+
+
+async def test_events_that_were_moved_to_another_gaming_day_are_told(
+    scribe: Scribe, config: Path, intruder: asyncpg.Connection
+) -> None:
+    """The last one is a refusal: no other row lies on its day. A changed `gaming_day` would look the same."""
+    await intruder.execute("UPDATE events SET day = day + 1 WHERE n = $1", scribe.n)
+    ended = await at_terminal(command, "--config", config)
+    assert ended.exit_code == 0
+    said = "megalink: 1 events lie in another gaming day than the configuration gives; was gaming_day changed?"
+    assert said in ended.stdout.decode().replace("\n", " ")
+
+
+async def test_bad_use_is_one_line(scribe: Scribe, config: Path) -> None:
+    for arguments, message in (
+        ((), "name the ledger's configuration with --config FILE"),
+        (("--config", config, "--link", "nolink"), "link 'nolink' is not in the ledger; the links are megalink"),
+        (
+            ("--config", config, "--kept-head", "megalink"),
+            "'megalink' is no head; it is written LINK:N:CHAIN as `jackpot verify` prints it",
+        ),
+    ):
+        ended = await at_terminal(command, *arguments)
+        assert (ended.exit_code, ended.message) == (2, message)
