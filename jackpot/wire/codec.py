@@ -1,0 +1,172 @@
+"""Reads events strictly and writes answers. What cannot be read changes nothing and is told why."""
+
+import datetime as dt
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from jackpot.link.changes import Accepted, Decision
+from jackpot.link.events import Event, Id, Integer, MetersReported, TableEvent, Time
+from jackpot.link.refusals import Code, Refused
+
+PAYLOAD_BYTES_MAX = 16 * 1024
+
+_decoder = msgspec.json.Decoder(TableEvent)
+encode = msgspec.json.Encoder().encode
+
+# Without a backslash in the payload every string is found whole, so keys are exactly those before a colon.
+_KEYS = re.compile(rb'("[^"]*")\s*:|"[^"]*"')
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """What came is not an event of the contract. `reply_to` and `seq` are the event's where they could be read."""
+
+    refused: Refused
+    reply_to: str | None = None
+    seq: int | None = None
+
+
+def decode(payload: bytes) -> TableEvent | Unreadable:
+    if len(payload) > PAYLOAD_BYTES_MAX:
+        return _malformed(payload, f"The payload has {len(payload)} bytes; {PAYLOAD_BYTES_MAX} are allowed.")
+    try:
+        event: TableEvent = _decoder.decode(payload)
+        dt.datetime.fromisoformat(event.at)
+        if not payload.isascii():
+            payload.decode()
+    except msgspec.ValidationError as error:
+        return _not_an_event(payload, str(error))
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        return _malformed(payload, f"This is not an event: {error}.")
+    if _may_repeat_a_key(payload) and (key := _repeated_key(payload)) is not None:
+        return _malformed(payload, f"The key {key!r} is given twice.")
+    return event
+
+
+def _may_repeat_a_key(payload: bytes) -> bool:
+    """Quick and never wrong about "no"; nested objects and escapes are looked at again."""
+    if b"\\" in payload:
+        return True
+    keys = [key for key in _KEYS.findall(payload) if key]
+    return len(set(keys)) != len(keys)
+
+
+class _RepeatedKeyError(Exception):
+    pass
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    seen: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in seen:
+            raise _RepeatedKeyError(key)
+        seen[key] = value
+    return seen
+
+
+def _short_integer(digits: str) -> int | None:
+    """Python gives up on numbers of thousands of digits; none of those that mean something here is that long."""
+    return int(digits) if len(digits) < 20 else None
+
+
+def _repeated_key(payload: bytes) -> str | None:
+    try:
+        json.loads(payload, object_pairs_hook=_unique, parse_int=_short_integer)
+    except _RepeatedKeyError as repeated:
+        return str(repeated)
+    except (ValueError, RecursionError):
+        return None
+    return None
+
+
+class _Envelope(msgspec.Struct):
+    id: Id
+    seq: Integer
+    at: Time
+    type: str
+
+
+def _not_an_event(payload: bytes, problem: str) -> Unreadable:
+    """Tell an unknown type in a good envelope from everything else."""
+    try:
+        envelope = msgspec.json.decode(payload, type=_Envelope)
+        dt.datetime.fromisoformat(envelope.at)
+    except msgspec.ValidationError as error:
+        return _malformed(payload, _sentence(str(error)))
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        return _malformed(payload, f"This is not an event: {error}.")
+    known = {str(kind.__struct_config__.tag) for kind in TableEvent.__args__}
+    if envelope.type in known:
+        return _malformed(payload, _sentence(problem))
+    if (key := _repeated_key(payload)) is not None:
+        return _malformed(payload, f"The key {key!r} is given twice.")
+    message = f"{envelope.type!r} is no event type; the types are {', '.join(sorted(known))}."
+    return Unreadable(Refused(Code.UNKNOWN_TYPE, message), envelope.id, envelope.seq)
+
+
+def _sentence(problem: str) -> str:
+    """What msgspec found, without its regular expressions."""
+    if "matching regex" in problem:
+        key = problem.rpartition("`$.")[2].rstrip("`")
+        wanted = "a UTC time such as 2026-11-16T02:00:00.000Z" if key == "at" else "text without control characters"
+        return f"`{key}` must be {wanted}."
+    return problem.replace("$.", "").replace(" - at ", " at ") + "."
+
+
+def _malformed(payload: bytes, message: str) -> Unreadable:
+    """Look for `id` and `seq` once more, kindly: the sender wants to know which event was not understood."""
+    try:
+        found = json.loads(payload, parse_int=_short_integer)
+    except (ValueError, RecursionError):
+        found = None
+    fields = found if isinstance(found, dict) else {}
+    refused = Refused(Code.MALFORMED, message)
+    return Unreadable(refused, _read(fields.get("id"), Id), _read(fields.get("seq"), Integer))
+
+
+def _read(value: Any, kind: Any) -> Any:
+    try:
+        read = msgspec.convert(value, kind)
+        msgspec.json.encode(read)
+    except (msgspec.ValidationError, ValueError):
+        return None
+    return read
+
+
+def answer(event: Event, decision: Decision) -> dict[str, Any]:
+    """The reply as it is recorded and sent first; a resend gets it again as a duplicate."""
+    reply: dict[str, Any] = {"reply_to": event.id, "seq": event.seq}
+    if isinstance(decision, Accepted):
+        reply |= {"status": "accepted", "duplicate": False}
+    else:
+        reply |= refusal_fields(decision)
+    if not isinstance(event, MetersReported):
+        reply["round"] = getattr(event, "round", None)
+    if isinstance(decision, Accepted):
+        reply["result"] = decision.result
+    return reply
+
+
+def answer_unreadable(unreadable: Unreadable) -> dict[str, Any]:
+    return {"reply_to": unreadable.reply_to, "seq": unreadable.seq} | refusal_fields(unreadable.refused)
+
+
+def refusal_fields(refused: Refused) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "status": "refused",
+        "code": refused.code.value,
+        "rule": refused.rule,
+        "message": refused.message,
+        "duplicate": False,
+    }
+    if refused.next_seq is not None:
+        fields["next_seq"] = refused.next_seq
+    return fields
+
+
+def as_duplicate(first_answer: bytes) -> bytes:
+    return encode({**msgspec.json.decode(first_answer), "duplicate": True})

@@ -1,0 +1,73 @@
+"""What anyone may hear of the links: meters, awards and statuses, as the controller publishes them.
+
+Boards, the console and the sign page all live on this feed, in the daemon or on another machine alike, so what they
+show is what was committed and announced.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from jackpot.wire import topics
+from jackpot.wire.mqtt import Broker, Message
+from jackpot.wire.session import Session
+
+Listener = Callable[[str, str, dict[str, Any], bool], None]
+"""Called with the kind ("meter", "award" or "status"), the link, the contract's message, and whether it is live.
+
+A retained message is not: the broker kept it, and nobody vouches for it now. A controller publishes its meter every
+other second, changed or not.
+"""
+
+
+class Feed:
+    def __init__(self, broker: Broker, client_id: str) -> None:
+        self._listeners: list[Listener] = []
+        self.latest: dict[tuple[str, str], dict[str, Any]] = {}
+        """The newest message of each kind and link; emptied while the feed is cut, so nothing stale is shown."""
+        self.session = Session(
+            broker=broker,
+            client_id=client_id,
+            on_message=self._on_message,
+            on_lost=self._on_lost,
+            subscriptions=[(topics.meter("+"), 1), (topics.awards("+"), 1), (topics.status("+"), 1)],
+        )
+
+    @property
+    def connected(self) -> bool:
+        return self.session.connection is not None
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Returns a function that ends it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def run(self) -> None:
+        await self.session.run()
+
+    def _on_lost(self) -> None:
+        links = {link for _, link in self.latest}
+        self.latest.clear()
+        for link in links:
+            self._tell("status", link, {"state": "lost", "reason": "the feed is cut"}, live=True)
+
+    def _on_message(self, message: Message) -> None:
+        message.connection.ack(message)
+        link, last = message.topic.split("/")[2], message.topic.rpartition("/")[2]
+        kind = "award" if last == "awards" else last
+        try:
+            content = msgspec.json.decode(message.payload)
+        except msgspec.DecodeError:
+            return
+        if not isinstance(content, dict):
+            return
+        previous = self.latest.get((kind, link), {})
+        if kind == "meter" and content.get("version", 0) < previous.get("version", 0):
+            return
+        self.latest[kind, link] = content
+        self._tell(kind, link, content, live=not message.retain)
+
+    def _tell(self, kind: str, link: str, content: dict[str, Any], *, live: bool) -> None:
+        for listener in tuple(self._listeners):
+            listener(kind, link, content, live)

@@ -1,0 +1,22 @@
+"""The MQTT client is tested on both event loops: Python's own and uvloop."""
+
+import asyncio
+import uuid
+from collections.abc import Callable, Mapping
+
+import pytest
+import uvloop
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    if item.path.name.startswith("test_mqtt"):
+        return {"asyncio": asyncio.SelectorEventLoop, "uvloop": uvloop.new_event_loop}
+    return {"asyncio": asyncio.new_event_loop}
+
+
+@pytest.fixture
+def name() -> str:
+    """Names of its own for each test, for tests share a broker."""
+    return uuid.uuid4().hex[:12]

@@ -1,0 +1,54 @@
+"""The broker's URL as configured."""
+
+import pytest
+
+from jackpot.errors import UserError
+from jackpot.wire.mqtt import Broker
+
+
+@pytest.mark.parametrize(
+    ("url", "broker"),
+    [
+        ("mqtt://broker", Broker("broker", 1883)),
+        ("mqtt://127.0.0.1:1884/", Broker("127.0.0.1", 1884)),
+        ("mqtt://[::1]:1884", Broker("::1", 1884)),
+        ("mqtt://dealer:p%40ss%2F@broker", Broker("broker", 1883, None, "dealer", "p@ss/")),
+        ("mqtt://dealer@broker", Broker("broker", 1883, None, "dealer")),
+    ],
+)
+def test_a_url_says_where_and_who(url: str, broker: Broker) -> None:
+    assert Broker.from_url(url) == broker
+
+
+def test_mqtts_is_tls_on_its_own_port() -> None:
+    broker = Broker.from_url("mqtts://broker")
+    assert broker.port == 8883
+    assert broker.tls is not None
+    assert broker.tls.check_hostname
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "broker:1883", "http://broker", "mqtt://", "mqtt://broker:port", "mqtt://broker:99999", "mqtt://broker/topic",
+     "mqtt://broker?tls=1", "mqtt://[::1"],
+)  # fmt: skip
+def test_a_url_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(UserError, match="the broker's URL"):
+        Broker.from_url(url)
+
+
+def test_certificates_without_tls_are_a_mistake() -> None:
+    with pytest.raises(UserError, match="mqtts://"):
+        Broker.from_url("mqtt://broker", ca="ca.pem")
+
+
+def test_a_password_is_not_shown() -> None:
+    broker = Broker.from_url("mqtt://dealer:secret@broker")
+    assert "secret" not in repr(broker) + str(broker)
+
+
+@pytest.mark.parametrize("url", ["mqtt://dealer:secret@broker:port", "http://dealer:secret@broker"])
+def test_nor_in_a_complaint(url: str) -> None:
+    with pytest.raises(UserError) as caught:
+        Broker.from_url(url)
+    assert "secret" not in str(caught.value)
