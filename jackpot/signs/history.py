@@ -1,0 +1,153 @@
+"""What each board was told and when it answered, kept so that a dispute can be answered.
+
+One folder a board, JSON Lines, only ever appended to. Writing happens on its own thread: a slow disk
+delays no board, and no board delays the disk.
+"""
+
+import json
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol, Self
+
+import structlog
+
+from jackpot.errors import UserError
+
+FILE_BYTES_MAX: Final = 4 * 2**20
+FILES_MAX: Final = 30
+WAITING_MAX: Final = 20_000
+
+Event = Literal["connected", "told", "answered", "fault"]
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    at: datetime
+    board: str
+    event: Event
+    text: str | None = None
+    """What the board was made to show, letter by letter."""
+    cents: int | None = None
+    version: int | None = None
+    """The meter's version that the figure came from."""
+    reason: str | None = None
+    """Why dashes, or what the fault is."""
+    confirmed: bool = False
+    """The board itself said that it shows it."""
+
+    def to_json(self) -> str:
+        fields = {name: value for name, value in asdict(self).items() if value is not None and value is not False}
+        return json.dumps({**fields, "at": self.at.isoformat(timespec="milliseconds")})
+
+    @classmethod
+    def from_json(cls, line: str) -> Self:
+        fields: dict[str, Any] = json.loads(line)
+        return cls(**{**fields, "at": datetime.fromisoformat(fields["at"])})
+
+
+class History(Protocol):
+    def add(self, entry: Entry) -> None:
+        """Must not block and must not fail."""
+
+
+class JsonLinesHistory:
+    def __init__(self, folder: Path, *, file_bytes_max: int = FILE_BYTES_MAX, files_max: int = FILES_MAX) -> None:
+        self._folder = folder
+        self._file_bytes_max = file_bytes_max
+        self._files_max = files_max
+        self._waiting: queue.Queue[Entry | None] = queue.Queue(WAITING_MAX)
+        self._thread = threading.Thread(target=self._write_all, name="sign history", daemon=True)
+        self.lost = 0
+        """Entries that could not be kept: the disk is full, gone or too slow."""
+
+    def __enter__(self) -> Self:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"cannot keep the boards' history in {self._folder}: {error.strerror}") from error
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(queue.Full):
+            self._waiting.put(None, timeout=5)
+            self._thread.join(timeout=5)
+
+    def add(self, entry: Entry) -> None:
+        try:
+            self._waiting.put_nowait(entry)
+        except queue.Full:
+            self.lost += 1
+
+    def _write_all(self) -> None:
+        while (entry := self._waiting.get()) is not None:
+            try:
+                with self._file(entry).open("a", encoding="utf-8") as file:
+                    file.write(entry.to_json() + "\n")
+            except OSError as error:
+                self.lost += 1
+                log.error("sign_history_lost", board=entry.board, error=str(error), lost=self.lost)  # noqa: TRY400  the disk is known to be at fault, its traceback says no more
+
+    def _file(self, entry: Entry) -> Path:
+        """The newest file, or a new one named by its first moment; the oldest go."""
+        folder = self._folder / entry.board
+        folder.mkdir(exist_ok=True)
+        files = _files(folder)
+        if files and files[-1].stat().st_size < self._file_bytes_max:
+            return files[-1]
+        for old in files[: len(files) + 1 - self._files_max]:
+            old.unlink()
+        return folder / f"{entry.at:%Y%m%dT%H%M%S.%fZ}.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a board showed at a moment, as far as its record goes."""
+
+    told: Entry | None
+    """The last thing that it was told by then."""
+    answered: Entry | None
+    """Its first own word for it, whenever that came."""
+    fault: Entry | None
+    """A fault between `told` and the moment: the board may have been dark."""
+    until: Entry | None
+    """What it was told next."""
+
+
+def answer(folder: Path, board: str, moment: datetime) -> Answer:
+    told = answered = fault = None
+    for entry in _entries(folder, board):
+        after = entry.at > moment
+        if entry.event == "told":
+            if after:
+                return Answer(told, answered, fault, entry)
+            told, fault = entry, None
+            answered = entry if entry.confirmed else None
+        elif entry.event == "answered":
+            answered = answered or entry
+        elif entry.event == "fault" and not after:
+            fault = entry
+    return Answer(told, answered, fault, None)
+
+
+def boards(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+
+
+def _entries(folder: Path, board: str) -> Iterator[Entry]:
+    for path in _files(folder / board):
+        with path.open(encoding="utf-8") as file:
+            for line in file:
+                if line.endswith("\n"):  # a line cut short by a crash is no entry
+                    yield Entry.from_json(line)
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.jsonl"))

@@ -1,0 +1,96 @@
+"""A dispute is answered from what the board was told and when it answered."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from jackpot.signs.history import Entry, JsonLinesHistory, answer, boards
+
+NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with JsonLinesHistory(tmp_path) as history:
+        for entry in (
+            Entry(at(0), "pit-3", "connected"),
+            Entry(at(1), "pit-3", "told", "$1,000.00", 100_000, version=7),
+            Entry(at(1.3), "pit-3", "answered", "$1,000.00", confirmed=True),
+            Entry(at(5), "pit-3", "told", "$1,001.00", 100_100, version=8),
+            Entry(at(9), "pit-3", "fault", reason="line lost"),
+            Entry(at(12), "pit-3", "connected"),
+            Entry(at(12.5), "pit-3", "told", "--------", reason="no meter yet", confirmed=True),
+            Entry(at(12.5), "bar", "told", "7", 7),
+        ):
+            history.add(entry)
+    return tmp_path
+
+
+def test_what_the_board_was_told_last_before_the_moment(folder: Path) -> None:
+    found = answer(folder, "pit-3", at(4.999))
+    assert found.told == Entry(at(1), "pit-3", "told", "$1,000.00", 100_000, version=7)
+    assert found.answered
+    assert found.answered.at == at(1.3)
+    assert found.fault is None
+    assert found.until
+    assert found.until.at == at(5)
+
+
+def test_what_was_told_and_never_answered(folder: Path) -> None:
+    found = answer(folder, "pit-3", at(8))
+    assert found.told
+    assert found.told.cents == 100_100
+    assert found.answered is None
+    assert found.fault is None
+
+
+def test_a_fault_since_then_is_part_of_the_answer(folder: Path) -> None:
+    found = answer(folder, "pit-3", at(11))
+    assert found.fault
+    assert found.fault.reason == "line lost"
+
+
+def test_dashes_are_an_answer_too(folder: Path) -> None:
+    found = answer(folder, "pit-3", at(99))
+    assert found.told
+    assert (found.told.text, found.told.cents, found.told.reason) == ("--------", None, "no meter yet")
+    assert found.answered == found.told
+    assert found.until is None
+
+
+def test_before_the_record_begins_nothing_is_known(folder: Path) -> None:
+    assert answer(folder, "pit-3", at(0.5)).told is None
+    assert answer(folder, "unknown", at(5)).told is None
+    assert boards(folder) == ["bar", "pit-3"]
+
+
+def test_a_line_cut_short_by_a_crash_is_passed_over(folder: Path) -> None:
+    file = next((folder / "pit-3").iterdir())
+    file.write_text(file.read_text() + '{"at": "2026-11-16T12:0')
+    assert answer(folder, "pit-3", at(99)).told is not None
+
+
+def test_files_are_rotated_by_size_and_the_oldest_go(tmp_path: Path) -> None:
+    with JsonLinesHistory(tmp_path, file_bytes_max=1000, files_max=3) as history:
+        for second in range(100):
+            history.add(Entry(at(second), "pit-3", "told", f"${second}.00", second * 100))
+    files = sorted((tmp_path / "pit-3").iterdir())
+    assert len(files) == 3
+    assert all(file.stat().st_size < 1200 for file in files)
+    found = answer(tmp_path, "pit-3", at(99))
+    assert found.told
+    assert found.told.cents == 9900
+
+
+def test_a_record_that_cannot_be_kept_is_counted_and_stops_no_one(tmp_path: Path) -> None:
+    with JsonLinesHistory(tmp_path) as history:
+        (tmp_path / "pit-3").write_text("a file where the board's folder should be")
+        history.add(Entry(at(0), "pit-3", "connected"))
+        history.add(Entry(at(0), "bar", "connected"))
+    assert history.lost == 1
+    assert (tmp_path / "bar").is_dir()
