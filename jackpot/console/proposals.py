@@ -1,0 +1,164 @@
+"""Changes of money and of its parameters: one person proposes, another approves, and only then the desk is asked.
+
+The same rule stands in the server (here), in the database (checks and a trigger of `proposals`, a check of `requests`)
+and in the ledger, which keeps both names.
+"""
+
+import datetime as dt
+import uuid
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import msgspec
+from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from jackpot.console.inputs import Adjustment, ParametersChange
+from jackpot.console.orders import Answer, answer_to, leave
+from jackpot.console.read import PAGE_ROWS
+from jackpot.ledger.schema import links, proposals, requests
+from jackpot.link.commands import AnyCommand, NotPossible, parameters_from
+from jackpot.people.audit import Doer, note
+from jackpot.people.roles import May
+
+Kind = Literal["adjustment", "parameters"]
+APPROVAL: Final[dict[Kind, May]] = {"adjustment": May.APPROVE_ADJUSTMENTS, "parameters": May.APPROVE_PARAMETERS}
+WAITING_MAX: Final = 200
+
+
+class ProposalRefused(Exception):
+    """The text says why."""
+
+
+class NotThere(ProposalRefused):
+    """No such proposal, or no such link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    number: int
+    kind: str
+    link: str
+    command: dict[str, Any]
+    by: str
+    at: dt.datetime
+    approved_by: str | None
+    rejected_by: str | None
+    decided_at: dt.datetime | None
+    request: str | None
+    answer: dict[str, Any] | None
+    """What the desk said, once it was asked."""
+
+
+async def propose_adjustment(engine: AsyncEngine, doer: Doer, wanted: Adjustment) -> list[int]:
+    """One proposal; for a transfer two, each posted as its own journal on its own link."""
+    if wanted.amount_cents == 0:
+        raise ProposalRefused("An adjustment of nothing changes nothing.")
+    what = {"type": "balance.adjusted", "account": wanted.account, "reason": wanted.reason}
+    async with engine.begin() as connection:
+        if wanted.to_link is None:
+            amount = {"amount_cents": wanted.amount_cents}
+            return [await _propose(connection, doer, "adjustment", wanted.link, {**what, **amount})]
+        if wanted.to_link == wanted.link or wanted.amount_cents < 0:
+            raise ProposalRefused("A transfer goes to another link, and its amount is what that link gets.")
+        taken = {**what, "amount_cents": -wanted.amount_cents}
+        given = {**what, "amount_cents": wanted.amount_cents}
+        return [
+            await _propose(connection, doer, "adjustment", wanted.link, taken),
+            await _propose(connection, doer, "adjustment", wanted.to_link, given),
+        ]
+
+
+async def propose_parameters(engine: AsyncEngine, doer: Doer, wanted: ParametersChange) -> int:
+    parameters = wanted.parameters.model_dump()
+    try:
+        parameters_from(parameters)
+    except NotPossible as error:
+        raise ProposalRefused(f"{error}.") from error
+    what = {"type": "parameters.changed", "effective": wanted.effective, "reason": wanted.reason}
+    async with engine.begin() as connection:
+        return await _propose(connection, doer, "parameters", wanted.link, {**what, "parameters": parameters})
+
+
+async def _propose(connection: AsyncConnection, doer: Doer, kind: Kind, link: str, command: dict[str, Any]) -> int:
+    opened = select(links.c.link).where(links.c.link == link, links.c.parameters.is_not(None))
+    if (await connection.execute(opened)).first() is None:
+        raise NotThere(f"There is no link {link}.")
+    added = await connection.execute(
+        insert(proposals)
+        .values(kind=kind, link=link, by=doer.name, command={**command, "by": doer.name})
+        .returning(proposals.c.number)
+    )
+    number = int(added.scalar_one())
+    await note(connection, doer, f"{kind}.proposed", link, proposal=number, **command)
+    return number
+
+
+async def approve(engine: AsyncEngine, doer: Doer, kind: Kind, number: int) -> Answer:
+    async with engine.begin() as connection:
+        row = await _undecided(connection, kind, number)
+        if row.by == doer.name:
+            raise ProposalRefused("You proposed this yourself; somebody else must approve it.")
+        names = {"id": str(uuid.uuid4()), "approved_by": doer.name}
+        command: AnyCommand = msgspec.convert({**row.command, **names}, AnyCommand)
+        await leave(connection, row.link, command)
+        await _decide(connection, number, approved_by=doer.name, request=command.id)
+        await note(connection, doer, f"{kind}.approved", row.link, proposal=number, request=command.id)
+    return await answer_to(engine, command.id)
+
+
+async def reject(engine: AsyncEngine, doer: Doer, kind: Kind, number: int, *, may_approve: bool) -> None:
+    async with engine.begin() as connection:
+        row = await _undecided(connection, kind, number)
+        if not may_approve and row.by != doer.name:
+            raise ProposalRefused("Only its proposer may withdraw this, or one who may approve it reject it.")
+        await _decide(connection, number, rejected_by=doer.name)
+        action = "withdrawn" if row.by == doer.name else "rejected"
+        await note(connection, doer, f"{kind}.{action}", row.link, proposal=number)
+
+
+async def read_waiting(connection: AsyncConnection, kind: Kind) -> list[Proposal]:
+    query = _proposals().where(proposals.c.kind == kind, proposals.c.decided_at.is_(None))
+    rows = await connection.execute(query.order_by(proposals.c.number).limit(WAITING_MAX))
+    return [Proposal(*row) for row in rows]
+
+
+async def read_decided(connection: AsyncConnection, kind: Kind, before: int | None = None) -> list[Proposal]:
+    """A page, newest first."""
+    query = _proposals().where(proposals.c.kind == kind, proposals.c.decided_at.is_not(None))
+    if before is not None:
+        query = query.where(proposals.c.number < before)
+    rows = await connection.execute(query.order_by(proposals.c.number.desc()).limit(PAGE_ROWS))
+    return [Proposal(*row) for row in rows]
+
+
+def _proposals() -> Any:
+    return select(
+        proposals.c.number,
+        proposals.c.kind,
+        proposals.c.link,
+        proposals.c.command,
+        proposals.c.by,
+        proposals.c.at,
+        proposals.c.approved_by,
+        proposals.c.rejected_by,
+        proposals.c.decided_at,
+        proposals.c.request,
+        requests.c.answer,
+    ).outerjoin(requests, requests.c.id == proposals.c.request)
+
+
+async def _undecided(connection: AsyncConnection, kind: Kind, number: int) -> Row[Any]:
+    query = select(proposals).where(proposals.c.number == number, proposals.c.kind == kind).with_for_update()
+    row = (await connection.execute(query)).first()
+    if row is None:
+        raise NotThere(f"There is no proposal {number}.")
+    if row.decided_at is not None:
+        raise ProposalRefused(f"Proposal {number} was decided before, by {row.approved_by or row.rejected_by}.")
+    return row
+
+
+async def _decide(connection: AsyncConnection, number: int, **decision: Any) -> None:
+    await connection.execute(
+        update(proposals).where(proposals.c.number == number).values(decided_at=func.now(), **decision)
+    )

@@ -1,0 +1,89 @@
+"""Pages from templates, with what every page needs: who is there, where he may go, and what was just done."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from jackpot.console import show
+from jackpot.people.roles import May
+
+if TYPE_CHECKING:
+    from jackpot.console.access import Visitor
+
+STATIC: Final = Path(str(files("jackpot.console").joinpath("static")))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    path: str
+    label: str
+    permission: May
+
+
+NAVIGATION: Final = (
+    Place("/", "Floor", May.WATCH),
+    Place("/tables", "Tables", May.WATCH),
+    Place("/awards", "Awards", May.SEE_AWARDS),
+    Place("/journals", "Journals", May.SEE_MONEY),
+    Place("/days", "Day", May.SEE_MONEY),
+    Place("/adjustments", "Adjustments", May.SEE_MONEY),
+    Place("/parameters", "Parameters", May.SEE_MONEY),
+    Place("/quarantine", "Quarantine", May.SEE_EVENTS),
+    Place("/audit", "Audit", May.SEE_AUDIT),
+    Place("/people", "People", May.MANAGE_PEOPLE),
+)
+
+
+class Renderer:
+    def __init__(self, timezone: str) -> None:
+        clock = show.Clock(ZoneInfo(timezone))
+        self._environment = Environment(
+            loader=PackageLoader("jackpot.console"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._environment.filters |= {
+            "cents": show.cents,
+            "micros": show.micros,
+            "percent": show.percent,
+            "words": show.words,
+            "game": show.game,
+            "card": show.card,
+            "path": show.path,
+            "pretty": show.pretty,
+            "time": clock.time,
+            "moment": clock.moment,
+            "short": clock.short,
+        }
+        self._environment.globals |= {"May": May, "static": _static, "timezone": timezone}
+
+    def page(
+        self, template: str, *, visitor: "Visitor | None" = None, here: str = "", status: int = 200, **content: Any
+    ) -> HTMLResponse:
+        session = visitor.session if visitor else None
+        html = self._environment.get_template(template).render(
+            visitor=visitor,
+            here=here,
+            csrf=session.csrf if session else "",
+            note=session.note if session else None,
+            places=[place for place in NAVIGATION if visitor and visitor.may(place.permission)],
+            **content,
+        )
+        return HTMLResponse(html, status)
+
+
+@cache
+def _static(name: str) -> str:
+    """Named by its content, so that a browser may keep it for ever and never shows an old one."""
+    version = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    return f"/static/{name}?v={version}"

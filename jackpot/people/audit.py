@@ -1,0 +1,23 @@
+"""The trail of what people did, append-only. A deed and its line are one transaction: neither is without the other."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from jackpot.ledger.schema import audit
+
+
+@dataclass(frozen=True, slots=True)
+class Doer:
+    """Who does it, and from where."""
+
+    name: str
+    address: str
+
+
+async def note(connection: AsyncConnection, doer: Doer, action: str, subject: str, **detail: Any) -> None:
+    await connection.execute(
+        insert(audit).values(by=doer.name, address=doer.address, action=action, subject=subject, detail=detail)
+    )

@@ -1,0 +1,83 @@
+"""Six roles and what each may do: as little as its work needs, and nobody alone changes money."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+
+class Role(StrEnum):
+    DEALER = "dealer"
+    PIT_SUPERVISOR = "pit_supervisor"
+    PIT_MANAGER = "pit_manager"
+    FINANCE = "finance"
+    AUDITOR = "auditor"
+    ENGINEER = "engineer"
+
+
+class May(StrEnum):
+    WATCH = "watch"
+    """Meters, tables, rounds, claims and boards: what can be seen on the floor anyway."""
+    SEE_AWARDS = "see_awards"
+    SEE_EVENTS = "see_events"
+    """What tables sent, what they were answered, and what could not be read."""
+    SEE_MONEY = "see_money"
+    """Journals with the hidden accounts, the day's reconciliation, proposals."""
+    SEE_AUDIT = "see_audit"
+    SUSPEND = "suspend"
+    RESUME = "resume"
+    CONCLUDE_ROUNDS = "conclude_rounds"
+    PROPOSE_ADJUSTMENTS = "propose_adjustments"
+    APPROVE_ADJUSTMENTS = "approve_adjustments"
+    PROPOSE_PARAMETERS = "propose_parameters"
+    APPROVE_PARAMETERS = "approve_parameters"
+    MANAGE_PEOPLE = "manage_people"
+
+
+PERMISSIONS: Final[Mapping[Role, frozenset[May]]] = MappingProxyType(
+    {
+        Role.DEALER: frozenset({May.WATCH, May.SEE_AWARDS}),
+        # Whoever watches a pit may stop play; to let it go on, or to end a round, takes the pit manager.
+        Role.PIT_SUPERVISOR: frozenset({May.WATCH, May.SEE_AWARDS, May.SEE_EVENTS, May.SUSPEND}),
+        Role.PIT_MANAGER: frozenset(
+            {
+                May.WATCH,
+                May.SEE_AWARDS,
+                May.SEE_EVENTS,
+                May.SEE_MONEY,
+                May.SUSPEND,
+                May.RESUME,
+                May.CONCLUDE_ROUNDS,
+                May.PROPOSE_ADJUSTMENTS,
+                May.APPROVE_PARAMETERS,
+            }
+        ),
+        # Money is corrected with finance's consent, its parameters with the pit's: no side does both.
+        Role.FINANCE: frozenset(
+            {
+                May.WATCH,
+                May.SEE_AWARDS,
+                May.SEE_EVENTS,
+                May.SEE_MONEY,
+                May.PROPOSE_ADJUSTMENTS,
+                May.APPROVE_ADJUSTMENTS,
+                May.PROPOSE_PARAMETERS,
+            }
+        ),
+        # Sees all, changes nothing.
+        Role.AUDITOR: frozenset({May.WATCH, May.SEE_AWARDS, May.SEE_EVENTS, May.SEE_MONEY, May.SEE_AUDIT}),
+        # Keeps the machine and the accounts; the money is not his.
+        Role.ENGINEER: frozenset({May.WATCH, May.SEE_EVENTS, May.SUSPEND, May.MANAGE_PEOPLE}),
+    }
+)
+
+CHANGES: Final = frozenset(May) - {May.WATCH, May.SEE_AWARDS, May.SEE_EVENTS, May.SEE_MONEY, May.SEE_AUDIT}
+"""Permissions that change something; a session that has none of them may stay on a wall screen all day."""
+
+
+def may(role: Role, permission: May) -> bool:
+    return permission in PERMISSIONS[role]
+
+
+def only_watches(role: Role) -> bool:
+    return not PERMISSIONS[role] & CHANGES

@@ -1,0 +1,91 @@
+"""Tokens for programs that use the API as a person. Only their hash is kept, and every one ends some day."""
+
+import datetime as dt
+import hashlib
+import secrets
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from jackpot.ledger.schema import people, tokens
+from jackpot.people.accounts import AccountRefused, Person
+from jackpot.people.audit import Doer, note
+from jackpot.people.roles import Role
+
+PREFIX: Final = "jackpot_"
+"""Lets a leaked token be recognised for what it is."""
+DAYS: Final = 365
+LABEL_MAX: Final = 64
+LISTED_MAX: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    id: str
+    person: str
+    label: str
+    created_at: dt.datetime
+    expires_at: dt.datetime
+
+
+async def issue(engine: AsyncEngine, doer: Doer, person: str, label: str, *, days: int = DAYS) -> str:
+    """Returns the token; nobody can read it again."""
+    if not 1 <= len(label) <= LABEL_MAX or not label.isprintable():
+        raise AccountRefused(f"A token's label says in 1 to {LABEL_MAX} characters what it is for.")
+    if not 1 <= days <= DAYS:
+        raise AccountRefused(f"A token lasts 1 to {DAYS} days.")
+    name, secret = secrets.token_hex(4), PREFIX + secrets.token_urlsafe(32)
+    row = {"id": name, "hash": _hash(secret), "person": person, "label": label}
+    async with engine.begin() as connection:
+        query = select(people.c.name).where(people.c.name == person, people.c.disabled_at.is_(None))
+        if (await connection.execute(query)).first() is None:
+            raise AccountRefused(f"There is no account {person} in use.")
+        await connection.execute(insert(tokens).values(**row, expires_at=func.now() + dt.timedelta(days=days)))
+        await note(connection, doer, "token.issued", person, token=name, label=label)
+    return secret
+
+
+async def find(engine: AsyncEngine, secret: str) -> Person | None:
+    query = (
+        select(people.c.name, people.c.role)
+        .join(tokens, tokens.c.person == people.c.name)
+        .where(
+            tokens.c.hash == _hash(secret),
+            tokens.c.revoked_at.is_(None),
+            tokens.c.expires_at > func.now(),
+            people.c.disabled_at.is_(None),
+        )
+    )
+    async with engine.connect() as connection:
+        row = (await connection.execute(query)).first()
+    return None if row is None else Person(row.name, Role(row.role))
+
+
+async def listed(engine: AsyncEngine, person: str) -> list[Token]:
+    """Those in use."""
+    query = (
+        select(tokens.c.id, tokens.c.person, tokens.c.label, tokens.c.created_at, tokens.c.expires_at)
+        .where(tokens.c.person == person, tokens.c.revoked_at.is_(None), tokens.c.expires_at > func.now())
+        .order_by(tokens.c.created_at.desc())
+        .limit(LISTED_MAX)
+    )
+    async with engine.connect() as connection:
+        return [Token(*row) for row in (await connection.execute(query)).all()]
+
+
+async def revoke(engine: AsyncEngine, doer: Doer, name: str) -> None:
+    in_use = (tokens.c.id == name) & tokens.c.revoked_at.is_(None)
+    async with engine.begin() as connection:
+        revoked = await connection.execute(
+            update(tokens).where(in_use).values(revoked_at=func.now()).returning(tokens.c.person)
+        )
+        person = revoked.scalar()
+        if person is None:
+            raise AccountRefused(f"There is no token {name} in use.")
+        await note(connection, doer, "token.revoked", person, token=name)
+
+
+def _hash(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()

@@ -1,0 +1,68 @@
+"""The pool over a day: a bounded number of points, and no win falls between two of them."""
+
+import datetime as dt
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from jackpot.console.chart import HEIGHT, WIDTH, draw
+from jackpot.console.read import reading
+from jackpot.console.read.history import POINTS, WINS_MAX, Point, read_history
+from jackpot.ledger.connection import create_engine
+from tests.ledger.scribe import NOON, scribe_at
+
+
+async def history(engine: AsyncEngine, day: dt.date) -> list[Point]:
+    async with reading(engine) as connection:
+        return await read_history(connection, "megalink", day)
+
+
+async def test_a_long_day_is_drawn_in_bounded_points_with_every_win(ledger_url: str) -> None:
+    engine = create_engine(ledger_url)
+    try:
+        async with scribe_at(ledger_url, "BE-01", "UTH-01") as scribe:
+            for number in range(3 * POINTS):
+                scribe.deal("UTH-01", {1: 1})
+                scribe.settle("UTH-01")
+                if number == POINTS:
+                    scribe.deal("BE-01", {1: 1})
+                    scribe.enter("BE-01", 1, "As Ks Qs Js Ts")
+                    scribe.settle("BE-01")
+            await scribe.commit()
+            pool_cents = scribe.pool_cents
+        points = await history(engine, NOON.date())
+    finally:
+        await engine.dispose()
+    assert len(points) <= POINTS + 2 * WINS_MAX + 2
+    (win,) = [nth for nth, point in enumerate(points) if point.win]
+    assert points[win - 1].pool_cents > 10_000_000
+    assert points[win].pool_cents == 0, "the Royal took all of it"
+    assert points[win + 1].pool_cents >= 10_000_000, "and it was reset"
+    assert points[-1].pool_cents == pool_cents
+
+
+async def test_a_day_without_money_has_no_points(ledger_url: str) -> None:
+    engine = create_engine(ledger_url)
+    try:
+        assert await history(engine, NOON.date()) == []
+    finally:
+        await engine.dispose()
+
+
+def test_the_line_keeps_within_its_frame_and_steps() -> None:
+    minutes = [NOON + dt.timedelta(minutes=nth) for nth in range(4)]
+    points = [Point(at, cents) for at, cents in zip(minutes, (100, 300, 200, 250), strict=True)]
+    chart = draw(points, minutes[3])
+    assert chart is not None
+    assert (chart.low_cents, chart.high_cents) == (100, 300)
+    assert chart.line.count("V") == 3, "the pool stands still between two journals"
+    numbers = [int(number) for number in chart.line.replace("M", " ").replace("H", " ").replace("V", " ").split()]
+    assert min(numbers) >= 0
+    assert max(numbers) == WIDTH
+    assert chart.area.endswith(f"V{HEIGHT}H0Z")
+    assert draw([], NOON) is None
+
+
+def test_a_pool_that_does_not_move_is_a_line_too() -> None:
+    chart = draw([Point(NOON, 500)], NOON)
+    assert chart is not None
+    assert chart.line.startswith("M0 ")
