@@ -1,0 +1,162 @@
+"""Servers and a daemon of the bench's own, in a directory that is gone afterwards."""
+
+import asyncio
+import json
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from jackpot.embedded import EmbeddedBroker, EmbeddedPostgres
+from jackpot.errors import UserError
+from jackpot.wire.mqtt import Broker
+
+MOSQUITTO = "/usr/sbin/mosquitto"
+MOSQUITTO_CONF = """
+listener {port} 127.0.0.1
+allow_anonymous true
+persistence false
+max_queued_messages 1000000
+max_inflight_messages 1000
+set_tcp_nodelay true
+log_type none
+"""
+READY_WITHIN_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    folder: Path
+    database_url: str
+    mqtt_url: str
+    broker_name: str
+
+    @property
+    def broker(self) -> Broker:
+        return Broker.from_url(self.mqtt_url)
+
+
+@asynccontextmanager
+async def ground() -> AsyncIterator[Ground]:
+    """A real PostgreSQL and, where it is installed, mosquitto; else the embedded broker."""
+    folder = _make_folder()
+    try:
+        async with AsyncExitStack() as stack:
+            database_url = await stack.enter_async_context(EmbeddedPostgres(folder))
+            if shutil.which(MOSQUITTO):
+                mqtt_url = await stack.enter_async_context(_mosquitto(folder))
+                name = "mosquitto"
+            else:
+                mqtt_url = await stack.enter_async_context(EmbeddedBroker(folder))
+                name = "nats-server"
+            yield Ground(folder, database_url, mqtt_url, name)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_folder() -> Path:
+    """Open for the account that PostgreSQL runs as, should we be root."""
+    folder = Path(tempfile.mkdtemp(prefix="jackpot-bench-"))
+    folder.chmod(0o755)
+    return folder
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@asynccontextmanager
+async def _mosquitto(folder: Path) -> AsyncIterator[str]:
+    port = free_port()
+    conf = folder / "mosquitto.conf"
+    conf.write_text(MOSQUITTO_CONF.format(port=port))
+    conf.chmod(0o644)
+    async with _process(folder / "mosquitto.log", MOSQUITTO, "-c", str(conf)):
+        for _ in range(100):
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                await asyncio.sleep(0.05)
+                continue
+            writer.close()
+            break
+        yield f"mqtt://127.0.0.1:{port}"
+
+
+@asynccontextmanager
+async def _process(log: Path, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    with log.open("ab") as output:
+        process = await asyncio.create_subprocess_exec(*arguments, stdout=output, stderr=output)
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+            await process.wait()
+
+
+def configuration(at: Ground, links: int, tables: int, port: int) -> str:
+    parts = [
+        f'[database]\nurl = "{at.database_url}"\n',
+        f'[mqtt]\nurl = "{at.mqtt_url}"\n',
+        f'[http]\nlisten = "127.0.0.1:{port}"\n',
+        f'[embedded]\ndata_dir = "{at.folder}"\n',
+    ]
+    parts += [
+        f'[[links]]\nid = "{link_name(number)}"\nincrement_bp = 2500\nreserve_bp = 310\nreset_cents = 10_000_000\n'
+        for number in range(links)
+    ]
+    parts += [
+        f'[[tables]]\nid = "{table_name(number)}"\nlink = "{link_name(number % links)}"\n'
+        'game = "ultimate-texas-holdem"\n'
+        for number in range(tables)
+    ]
+    return "".join(parts)
+
+
+def link_name(number: int) -> str:
+    return f"link-{number:02d}"
+
+
+def table_name(number: int) -> str:
+    return f"T-{number:04d}"
+
+
+@asynccontextmanager
+async def daemon(at: Ground, links: int, tables: int, sign: str = "") -> AsyncIterator[asyncio.subprocess.Process]:
+    """`jackpot serve` as its own process, ready."""
+    port = free_port()
+    config = at.folder / f"daemon-{links}-{tables}.toml"
+    config.write_text(configuration(at, links, tables, port) + sign)
+    jackpot = (at.folder / "daemon.log", sys.executable, "-m", "jackpot.cli")
+    async with _process(*jackpot, "migrate", "--config", str(config)) as migrate:
+        await migrate.wait()
+    async with _process(*jackpot, "serve", "--config", str(config)) as process:
+        await _ready(process, port, at.folder / "daemon.log")
+        yield process
+
+
+async def _ready(process: asyncio.subprocess.Process, port: int, log: Path) -> None:
+    deadline = asyncio.get_running_loop().time() + READY_WITHIN_S
+    while asyncio.get_running_loop().time() < deadline and process.returncode is None:
+        if await asyncio.to_thread(_asks_ready, port):
+            return
+        await asyncio.sleep(0.1)
+    last = (await asyncio.to_thread(log.read_text)).strip().rpartition("\n")[2]
+    raise UserError(f"the daemon did not become ready: {last}")
+
+
+def _asks_ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2) as answer:
+            return bool(json.load(answer)["ready"])
+    except OSError:
+        return False

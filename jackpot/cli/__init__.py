@@ -1,0 +1,73 @@
+"""The command line: one module a command, imported only when it is called.
+
+A command's module has a function `command` with typer's annotations. Nothing here decides anything.
+"""
+
+import importlib
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from jackpot.errors import UserError
+
+COMMANDS: dict[str, str] = {
+    "demo": "The whole floor on embedded servers, to look at and to play with.",
+    "serve": "Run the daemon.",
+    "migrate": "Create or upgrade the database schema.",
+    "check": "Say whether all is as it should be, and how to mend what is not.",
+    "status": "Show links, tables and what is wrong.",
+    "table": "Play a table by hand, one event at a time.",
+    "suspend": "Stop play on a link.",
+    "resume": "Let play on a link go on.",
+    "reconcile": "Reconcile a gaming day.",
+    "slip": "Print an award's slip: base, arithmetic, rules, cards, who confirmed.",
+    "verify": "Walk the ledger and the audit chain from the first record.",
+    "heads": "Look after the signed heads of the audit chain.",
+    "simulate": "Play a link's economics forward: pool, hits, return to player, reserve.",
+    "user": "Add people, give them roles, passwords and tokens.",
+    "pki": "Make, renew and revoke the site's certificates.",
+    "bench": "Measure the data path and the limits beside it.",
+    "signs": "Drive sign boards, look at them and test them.",
+    "asyncapi": "Print the MQTT contract as an AsyncAPI document.",
+    "settle": "Settle rounds of any of the five games from JSON.",
+    "draw": "Draw the ten bonus numbers of a roulette round.",
+    "explain": "Show a hand's rank, what it pays and the paragraph.",
+}
+"""Each command and its line in `jackpot --help`; its module is `jackpot.cli.<name>` (`-` written `_`)."""
+
+
+class LazyGroup(TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"jackpot.cli.{cmd_name.replace('-', '_')}")
+        if isinstance(found := module.command, typer.Typer):
+            group = typer.main.get_command(found)
+            group.name = cmd_name
+            return group
+        single = typer.Typer(add_completion=False)
+        single.command(cmd_name, help=COMMANDS[cmd_name])(found)
+        return typer.main.get_command(single)
+
+
+app = typer.Typer(cls=LazyGroup, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def jackpot() -> None:
+    """Progressive jackpot link controller."""
+
+
+def main() -> None:
+    try:
+        app()
+    except UserError as error:
+        print(f"jackpot: {error}", file=sys.stderr)  # noqa: T201
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.exit(0)

@@ -1,0 +1,3 @@
+from jackpot.cli import main
+
+main()

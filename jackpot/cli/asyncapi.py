@@ -1,0 +1,10 @@
+import json
+
+import typer
+
+from jackpot.wire.asyncapi import document
+
+
+def command() -> None:
+    """Print the MQTT contract as an AsyncAPI 3 document (JSON)."""
+    typer.echo(json.dumps(document(), indent=2))

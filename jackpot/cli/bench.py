@@ -1,0 +1,52 @@
+import asyncio
+import json
+import logging
+from typing import Annotated, Any
+
+import structlog
+import typer
+import uvloop
+
+from jackpot.bench.boards import measure_board
+from jackpot.bench.ground import ground
+from jackpot.bench.growth import measure_growth
+from jackpot.bench.run import Say, measure
+from jackpot.cli.output import Output, OutputOption
+
+
+def command(
+    *,
+    output: OutputOption = Output.TABLE,
+    seconds: Annotated[float, typer.Option(help="How long each measurement takes.")] = 5.0,
+    growth: Annotated[
+        bool, typer.Option("--growth", help="Measure what grows instead: tables, links, history.")
+    ] = False,
+    history: Annotated[int, typer.Option(help="Events of history for --growth.")] = 5_000_000,
+) -> None:
+    """Measure the data path and the limits beside it, on servers of its own, in one run."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+
+    def say(line: str) -> None:
+        typer.echo(line, err=True)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        if growth:
+            tables, links = [1, 10, 100, 1000], [1, 8, 64]
+            found = runner.run(measure_growth(say, seconds, tables=tables, links=links, history=history))
+        else:
+            found = runner.run(_measure_all(say, seconds))
+    if output is Output.JSON:
+        typer.echo(json.dumps(found, indent=2))
+    elif not growth:
+        _print_ratios(found)
+
+
+async def _measure_all(say: Say, seconds: float) -> dict[str, Any]:
+    async with ground() as at:
+        return {**await measure(at, say, seconds), "board": await measure_board(at, say)}
+
+
+def _print_ratios(found: dict[str, Any]) -> None:
+    for name, value in found["ratios"].items():
+        typer.echo(f"{name.replace('_', ' '):45} {value:.2f}")
+    typer.echo(f"{'daemon CPU':45} {found['daemon_cpu_us_per_event']:.0f} us an event")

@@ -1,0 +1,89 @@
+"""What commands that ask the ledger share."""
+
+import asyncio
+import datetime as dt
+import sys
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import asyncpg
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from jackpot import logs
+from jackpot.config import Config
+from jackpot.errors import UserError
+from jackpot.ledger.connection import CONNECT_TIMEOUT_S, create_engine
+from jackpot.ledger.errors import LedgerError, unreachable
+from jackpot.ledger.migrate import require_newest
+from jackpot.servers import database
+
+T = TypeVar("T")
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """Run what a command waits for. Only warnings are logged, and not where its data goes."""
+    logs.set_up(level="warning")
+    return asyncio.run(main)
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The database of a configuration, at the newest schema."""
+
+    engine: AsyncEngine
+    url: str
+    password: str | None = field(repr=False)
+
+    @asynccontextmanager
+    async def reader(self) -> AsyncIterator[asyncpg.Connection]:
+        """A connection for long reading, which can change nothing."""
+        settings = {"application_name": "jackpot-reader", "default_transaction_read_only": "on"}
+        with unreachable(self.url):
+            connection = await asyncpg.connect(
+                self.url, password=self.password, timeout=CONNECT_TIMEOUT_S, server_settings=settings
+            )
+        try:
+            yield connection
+        finally:
+            await connection.close()
+
+
+@asynccontextmanager
+async def open_ledger(config: Config) -> AsyncIterator[Ledger]:
+    """The configured database; without one, the embedded server: the daemon's if it runs, else one for the while."""
+    async with database(config, console=True) as (url, password):
+        engine = create_engine(url, password)
+        try:
+            with unreachable(url):
+                await require_newest(engine)
+            yield Ledger(engine, url, password)
+        except TimeoutError as error:
+            raise UserError("the database took too long; try again when it is less busy") from error
+        except (SQLAlchemyError, LedgerError) as error:
+            reason = str(error).partition("\n")[0]
+            raise UserError(f"the database did not answer as it should: {reason}") from error
+        finally:
+            await engine.dispose()
+
+
+def read_day(text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError as error:
+        raise UserError(f"{text!r} is no date; write it as 2026-11-16") from error
+
+
+def write_out(content: bytes, out: Path | None) -> None:
+    """To a file or, without one, to standard output."""
+    if out is None:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        out.write_bytes(content)
+    except OSError as error:
+        raise UserError(f"cannot write {out}: {error.strerror}") from error

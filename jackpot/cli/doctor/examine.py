@@ -1,0 +1,56 @@
+"""All parts in turn. One that fails does not keep the others from being looked at."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import asyncpg
+
+from jackpot.cli.doctor import books, machine, wires
+from jackpot.cli.doctor.finding import Finding, bad, good, odd
+from jackpot.config import Config
+from jackpot.errors import UserError
+from jackpot.ledger.connection import connect_writer
+from jackpot.servers import database, event_keys
+
+
+async def examine(config: Config, path: Path) -> AsyncIterator[Finding]:
+    for finding in _config(config):
+        yield finding
+    async for finding in _database(config, path):
+        yield finding
+    async for finding in wires.broker(config):
+        yield finding
+    for sign in config.signs:
+        yield wires.board(sign)
+    yield await machine.synchronised()
+    yield await machine.daemon(config)
+
+
+def _config(config: Config) -> Iterator[Finding]:
+    linked = [table for table in config.tables if table.link is not None]
+    found = f"{len(config.links)} links, {len(linked)} linked tables of {len(config.tables)}, {len(config.signs)} signs"
+    if not config.links:
+        yield bad("config", found, "add at least one [[links]]")
+    elif silent := [link.id for link in config.links if not config.tables_of(link.id)]:
+        yield odd("config", f"{found}; no table feeds {', '.join(silent)}", "add [[tables]] with that link")
+    else:
+        yield good("config", found)
+    try:
+        event_keys(config)
+    except UserError as error:
+        yield bad("config", str(error), "let the daemon's user read the table's key_file, or take it out")
+
+
+async def _database(config: Config, path: Path) -> AsyncIterator[Finding]:
+    try:
+        async with database(config) as (url, password):
+            connection = await connect_writer(url, password)
+            try:
+                async for finding in books.examine(config, path, connection, url, password):
+                    yield finding
+            finally:
+                await connection.close()
+    except (UserError, OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        fix = "start the server; else mend url and password_file in [database], or what the role may do there"
+        yield bad("database", reason, fix)

@@ -1,0 +1,107 @@
+"""What is at the other end of a wire: the broker, and the boards' serial ports."""
+
+import asyncio
+import grp
+import json
+import os
+import stat
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+
+from jackpot.cli.doctor.finding import Finding, bad, good, odd
+from jackpot.config import Config, Sign
+from jackpot.embedded import EmbeddedBroker, default_data_dir
+from jackpot.errors import UserError
+from jackpot.servers import configured_broker
+from jackpot.signs.configured import sign_board
+from jackpot.wire import topics
+from jackpot.wire.broker import Broker
+from jackpot.wire.mqtt import Connection, Message, MqttError
+
+STATUS_WITHIN_S: Final = 1.0
+
+
+async def broker(config: Config) -> AsyncIterator[Finding]:
+    """Connects and subscribes, as whom the configuration says, and listens for the links' statuses."""
+    async with AsyncExitStack() as stack:
+        try:
+            url = config.mqtt.url
+            if url is None:
+                embedded = EmbeddedBroker(config.embedded.data_dir or default_data_dir())
+                url = await stack.enter_async_context(embedded)
+            at = configured_broker(config, url)
+            said = await _statuses(at, [link.id for link in config.links])
+        except (UserError, MqttError) as error:
+            yield bad("broker", str(error), "start the broker; else mend url, username or certificates in [mqtt]")
+            return
+    statuses = "; ".join(f"{link} is {state}" for link, state in said.items()) or "no link has a status yet"
+    yield good("broker", f"{at} lets us in; {statuses}")
+    if at.tls is None and not _is_here(at.host):
+        yield odd("broker", f"what is said to {at} is neither secret nor proved", "use mqtts:// with ca, cert and key")
+
+
+async def _statuses(at: Broker, links: list[str]) -> dict[str, str]:
+    said: dict[str, str] = {}
+    all_said = asyncio.Event()
+
+    def hear(message: Message) -> None:
+        message.connection.ack(message)
+        said[message.topic.split("/")[2]] = str(json.loads(message.payload).get("state"))
+        if len(said) == len(links):
+            all_said.set()
+
+    connection = await Connection.open(
+        at,
+        f"jackpot-check-{os.getpid()}",
+        on_message=hear,
+        subscriptions=[(topics.status(link), 1) for link in links],
+        clean_session=True,
+    )
+    try:
+        async with asyncio.timeout(STATUS_WITHIN_S):
+            await all_said.wait()
+    except TimeoutError:
+        pass
+    finally:
+        await connection.close()
+    return said
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def board(sign: Sign) -> Finding:
+    """Looks at the port without opening it: whoever opens it may disturb the board."""
+    part = "board"
+    try:
+        sign_board(sign).wiring.resolved()
+    except ValueError as error:
+        return bad(part, f"{sign.id}: {error}", "mend it in [[signs]]")
+    if sign.port.startswith("socket://"):
+        return good(part, f"{sign.id}: {sign.protocol} at {sign.port}; jackpot signs test {sign.id} tries it")
+    port = Path(sign.port)
+    try:
+        found = port.stat()
+    except OSError as error:
+        return bad(part, f"{sign.id}: {port}: {error.strerror}", "plug the adapter in, or mend port in [[signs]]")
+    if not stat.S_ISCHR(found.st_mode):
+        return bad(part, f"{sign.id}: {port} is no serial port", "mend port in [[signs]]")
+    if not os.access(port, os.R_OK | os.W_OK):
+        return bad(
+            part, f"{sign.id}: {port} is not ours to use", f"usermod -aG {_group(found.st_gid)} the daemon's user"
+        )
+    return good(part, f"{sign.id}: {sign.protocol} at {port}, {sign.baud} baud")
+
+
+def _group(gid: int) -> str:
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)

@@ -1,0 +1,15 @@
+import asyncio
+
+import uvloop
+
+from jackpot import logs
+from jackpot.cli.options import ConfigOption
+from jackpot.config import load
+from jackpot.service import serve
+
+
+def command(config: ConfigOption) -> None:
+    """Run the daemon until SIGTERM or Ctrl-C; then it finishes the batch, answers, and says `stopped`."""
+    logs.set_up()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(load(config)))

@@ -1,0 +1,230 @@
+"""The configuration: one TOML file, three environment variables, and the only place that reads either.
+
+An unknown key, a wrong type or an impossible value is an error that names the key.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
+
+import msgspec
+from msgspec import Struct
+
+from jackpot.errors import UserError
+from jackpot.link.parameters import Parameters, Reading
+from jackpot.notify import ServiceManager
+from jackpot.rules.megalink import ALL_GAMES, GAMES
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
+
+
+class Database(Struct, frozen=True, forbid_unknown_fields=True):
+    url: str | None = None
+    """Absent: embedded."""
+    password_file: Path | None = None
+    console_url: str | None = None
+    """The console's own role, and that of orders from the terminal; absent: `url`."""
+    console_password_file: Path | None = None
+
+
+class Mqtt(Struct, frozen=True, forbid_unknown_fields=True):
+    url: str | None = None
+    """Absent: embedded. mqtt:// or, with `ca`, `cert` and `key`, mqtts://."""
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+    username: str | None = None
+    password_file: Path | None = None
+
+
+class Http(Struct, frozen=True, forbid_unknown_fields=True):
+    listen: str = "127.0.0.1:8080"
+
+    @property
+    def host(self) -> str:
+        return self.listen.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        return int(self.listen.rpartition(":")[2])
+
+
+class GamingDay(Struct, frozen=True, forbid_unknown_fields=True):
+    timezone: str = "Asia/Singapore"
+    starts_at: str = "06:00"
+
+
+class Embedded(Struct, frozen=True, forbid_unknown_fields=True):
+    data_dir: Path | None = None
+    """Where embedded servers keep their data; absent: the user's data directory."""
+
+
+class Heads(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the audit chain's heads go, and the key that signs them; absent: they stay in the ledger."""
+
+    file: Path | None = None
+    key_file: Path | None = None
+
+
+class Link(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    id: str
+    currency: str = "SGD"
+    unit_cents: int = 500
+    increment_bp: int
+    reserve_bp: int
+    reset_cents: int
+    shared_straight_flush: Reading = Reading.SUCCESSIVE
+    ceiling_cents: int | None = None
+
+    @property
+    def parameters(self) -> Parameters:
+        return Parameters(
+            currency=self.currency,
+            unit_cents=self.unit_cents,
+            increment_bp=self.increment_bp,
+            reserve_bp=self.reserve_bp,
+            reset_cents=self.reset_cents,
+            shared_straight_flush=self.shared_straight_flush,
+            ceiling_cents=self.ceiling_cents,
+        )
+
+
+class Table(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    id: str
+    link: str | None = None
+    game: str
+    positions: int = 7
+    key_file: Path | None = None
+    """With it, the table's events must carry their proof (`mac`)."""
+
+
+class Sign(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    id: str
+    link: str
+    protocol: Literal["alpha", "ed400", "icpdas"]
+    port: str
+    baud: int = 9600
+    address: str = "01"
+    format: Literal["8N1", "7E1"] | None = None
+    """Absent: 7E1 for alpha, 8N1 for the others."""
+    width: int | None = None
+    """Characters or digits; absent: the protocol's usual board."""
+    stale_seconds: float = 5.0
+
+
+class Config(Struct, frozen=True, forbid_unknown_fields=True):
+    database: Database = Database()
+    mqtt: Mqtt = Mqtt()
+    http: Http = Http()
+    gaming_day: GamingDay = GamingDay()
+    embedded: Embedded = Embedded()
+    heads: Heads = Heads()
+    links: tuple[Link, ...] = ()
+    tables: tuple[Table, ...] = ()
+    signs: tuple[Sign, ...] = ()
+
+    def tables_of(self, link: str) -> tuple[Table, ...]:
+        return tuple(table for table in self.tables if table.link == link)
+
+
+def load(path: Path, environment: Mapping[str, str] = os.environ) -> Config:
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; name a configuration file with --config") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not TOML: {error}") from error
+    return read(document, str(path), environment)
+
+
+def read(document: dict[str, Any], name: str, environment: Mapping[str, str] = os.environ) -> Config:
+    for section, key, variable in (
+        ("database", "url", "JACKPOT_DATABASE_URL"),
+        ("mqtt", "url", "JACKPOT_MQTT_URL"),
+        ("http", "listen", "JACKPOT_HTTP_LISTEN"),
+    ):
+        if value := environment.get(variable):
+            document = {**document, section: {**document.get(section, {}), key: value}}
+    try:
+        config = msgspec.convert(document, Config, dec_hook=_read_path)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{name}: {_plain(str(error))}") from error
+    found = list(_problems(config))
+    if found:
+        raise UserError(f"{name}: {'; '.join(found)}")
+    return config
+
+
+def service_manager(environment: Mapping[str, str] = os.environ) -> ServiceManager:
+    """Whom systemd, if it started us, wants to be told how we are."""
+    ours = environment.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+    usec = environment.get("WATCHDOG_USEC", "")
+    watchdog_s = int(usec) / 1e6 if ours and usec.isdigit() and int(usec) > 0 else None
+    return ServiceManager(environment.get("NOTIFY_SOCKET"), watchdog_s)
+
+
+def _read_path(kind: type, value: Any) -> Any:
+    if kind is Path and isinstance(value, str) and value:
+        return Path(value)
+    raise ValueError("Expected a path as text")
+
+
+def _plain(message: str) -> str:
+    """`Object contains unknown field `x` - at `$.links[0]`` in a reader's words."""
+    what, _, where = message.partition(" - at `$.")
+    what = what.replace("Object contains unknown field", "unknown key").replace("Object missing required", "missing")
+    return f"{what} in {where.rstrip('`')}" if where else what
+
+
+def _problems(config: Config) -> list[str]:
+    found: list[str] = []
+    for kind, names, longest in (
+        ("links", [link.id for link in config.links], 48),
+        ("tables", [table.id for table in config.tables], 64),
+        ("signs", [sign.id for sign in config.signs], 64),
+    ):
+        found += [f"{kind}: id {name!r} is given twice" for name in sorted({n for n in names if names.count(n) > 1})]
+        found += [
+            f"{kind}: id {name!r} must be 1 to {longest} letters, digits, '.', '_' or '-'"
+            for name in names
+            if not _NAME.match(name) or len(name) > longest
+        ]
+    links = {link.id for link in config.links}
+    found += [f"links: {link.id}: {problem}" for link in config.links for problem in link.parameters.problems()]
+    found += [
+        f"signs: {sign.id}: link {sign.link!r} is not configured" for sign in config.signs if sign.link not in links
+    ]
+    for table in config.tables:
+        if table.game not in ALL_GAMES:
+            found.append(f"tables: {table.id}: game {table.game!r} is none of {', '.join(ALL_GAMES)}")
+        elif table.link is not None and table.link not in links:
+            found.append(f"tables: {table.id}: link {table.link!r} is not configured")
+        elif table.link is not None and table.game not in GAMES:
+            found.append(f"tables: {table.id}: {table.game} has no progressive jackpot; leave out its link")
+        elif not 1 <= table.positions <= (most := GAMES[table.game].positions_max if table.game in GAMES else 7):
+            found.append(f"tables: {table.id}: positions must be 1 to {most}")
+    if (config.heads.file is None) != (config.heads.key_file is None):
+        found.append("heads: file and key_file go together")
+    return found + _day_problems(config.gaming_day) + _listen_problems(config.http)
+
+
+def _day_problems(day: GamingDay) -> list[str]:
+    found = []
+    try:
+        ZoneInfo(day.timezone)
+    except (KeyError, ValueError, OSError):
+        found.append(f"gaming_day.timezone: {day.timezone!r} is not a time zone such as Asia/Singapore")
+    if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", day.starts_at):
+        found.append(f"gaming_day.starts_at: {day.starts_at!r} is not a time such as 06:00")
+    return found
+
+
+def _listen_problems(http: Http) -> list[str]:
+    host, _, port = http.listen.rpartition(":")
+    if host and port.isdigit() and int(port) < 65536:
+        return []
+    return [f"http.listen: {http.listen!r} is not an address such as 127.0.0.1:8080"]

@@ -1,0 +1,428 @@
+"""The heart: takes all that waits, decides it in order, commits it once, answers, acknowledges.
+
+One desk a link. It never waits for a timer to fill a batch: while one commit is under way the next batch gathers. The
+link's state is kept between batches and trusted only while the ledger's head is where we left it; any error throws it
+away, and it is read again. A crash before the commit means that tables send again; after it, the outbox answers.
+"""
+
+import asyncio
+import datetime as dt
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Protocol
+
+import msgspec
+import structlog
+
+from jackpot import metrics
+from jackpot.ledger.errors import AlreadyThere, Deposed, Impossible, LedgerError, TryAgain
+from jackpot.ledger.load import Kept, rfc3339
+from jackpot.ledger.post import Batch
+from jackpot.ledger.record import Head, Record
+from jackpot.link import events as ev
+from jackpot.link.awards import Award
+from jackpot.link.changes import Accepted, remember
+from jackpot.link.commands import AnyCommand, LinkSuspended, NotPossible, carry_out
+from jackpot.link.decide import step
+from jackpot.link.gaming_day import GamingDay
+from jackpot.link.refusals import Code, Refused
+from jackpot.link.state import LinkState, Past, RoundKey
+from jackpot.wire import codec
+from jackpot.wire.codec import Unreadable
+
+BATCH_MAX = 1000
+ATTEMPTS_MAX = 8
+ATTEMPT_PAUSE_S = 0.05
+
+log = structlog.get_logger()
+
+
+class Unjudgeable(Exception):
+    """A bug of ours that shows on a suspended link too: something in the batch cannot even be refused."""
+
+
+class Store(Protocol):
+    """What the desk needs of a ledger."""
+
+    async def load(self) -> tuple[Head, LinkState, int]: ...
+    async def kept(self, ids: Collection[str]) -> dict[str, Kept]: ...
+    async def past(self, rounds: Collection[RoundKey], awards: Collection[str]) -> Past: ...
+    async def commit(self, batch: Batch, state: LinkState, *, sent: int) -> None: ...
+
+
+class Outlet(Protocol):
+    """Where answers go. None of it waits, none of it fails: what does not arrive is sent again later."""
+
+    @property
+    def sent(self) -> int: ...
+    def reply(self, table: str, payload: bytes) -> None: ...
+    def award(self, award: Award) -> None: ...
+    def paid(self, award: Award) -> None: ...
+    def committed(self, state: LinkState, n: int, tables: Iterable[str]) -> None: ...
+    def acknowledge(self, tokens: Iterable[Any]) -> None: ...
+    def quarantine(self, table: str, payload: bytes, refused: Refused) -> None: ...
+
+
+@dataclass(slots=True)
+class Arrival:
+    """An event as it came, not yet read."""
+
+    table: str
+    payload: bytes
+    token: Any = None
+    """What the wire needs to acknowledge it."""
+
+
+@dataclass(slots=True)
+class Order:
+    """A command of a person or of the controller, and where its answer goes."""
+
+    command: AnyCommand
+    answer: asyncio.Future[dict[str, Any]]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What is said and sent once the batch is committed."""
+
+    replies: list[tuple[str, bytes]] = field(default_factory=list)
+    awards: list[Award] = field(default_factory=list)
+    paid: list[Award] = field(default_factory=list)
+    tables: set[str] = field(default_factory=set)
+    orders: list[tuple[Order, dict[str, Any]]] = field(default_factory=list)
+    judged: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class Sitting:
+    """One attempt at a batch: what is known before it, and what comes of it."""
+
+    state: LinkState
+    seen: dict[str, Kept]
+    past: Past
+    taken_for_new: set[str]
+    """Ids that were not looked up: a unique index refuses the batch if one was there before."""
+    batch: Batch
+    at: str
+    outcome: Outcome = field(default_factory=Outcome)
+
+
+class Desk:
+    def __init__(
+        self,
+        link: str,
+        store: Store,
+        outlet: Outlet,
+        *,
+        directory: dict[str, str | None],
+        gaming_day: GamingDay,
+        clock: Callable[[], dt.datetime],
+        read: Callable[[str, bytes], ev.TableEvent | Unreadable] = lambda _, payload: codec.decode(payload),
+        at_point: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.link = link
+        self._store = store
+        self._outlet = outlet
+        self._directory = directory
+        self._gaming_day = gaming_day
+        self._clock = clock
+        self._read = read
+        self._at_point = at_point
+        self._waiting: deque[Arrival | Order] = deque()
+        self._awake = asyncio.Event()
+        self._closing = False
+        self._head = Head()
+        self.state: LinkState | None = None
+        """None while it must be read again."""
+
+    @property
+    def head(self) -> Head:
+        """Where the link's ledger stands, as this desk committed it."""
+        return self._head
+
+    @property
+    def n(self) -> int:
+        """How many events the link's ledger holds."""
+        return self._head.n
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def receive(self, arrival: Arrival | Order) -> None:
+        if not self._closing:
+            self._waiting.append(arrival)
+            self._awake.set()
+
+    def order(self, command: AnyCommand) -> asyncio.Future[dict[str, Any]]:
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self.receive(Order(command, answer))
+        return answer
+
+    async def open(self) -> tuple[Head, LinkState, int]:
+        """Read where the link stands, and up to which event its answers were sent."""
+        self._head, self.state, sent = await self._store.load()
+        return self._head, self.state, sent
+
+    async def _read_again(self) -> LinkState:
+        """Only under the epoch that we opened it with: another leader's is not ours to write with."""
+        head, state, _ = await self._store.load()
+        if head.epoch != self._head.epoch:
+            raise Deposed(f"link {self.link} is at epoch {head.epoch}, not {self._head.epoch}")
+        self._head, self.state = head, state
+        return state
+
+    def close(self) -> None:
+        """Take nothing new; `run` returns when what waits is served."""
+        self._closing = True
+        self._awake.set()
+
+    async def run(self) -> None:
+        """Serve until closed, cancelled, deposed, or the ledger fails for good."""
+        while self._waiting or not self._closing:
+            await self._awake.wait()
+            taken = [self._waiting.popleft() for _ in range(min(BATCH_MAX, len(self._waiting)))]
+            if not self._waiting and not self._closing:
+                self._awake.clear()
+            if not taken:
+                continue
+            try:
+                await self.serve(taken)
+            except BaseException:
+                # Not lost: nothing of it was acknowledged, and if we go on it is the first to be served.
+                self._waiting.extendleft(reversed(taken))
+                self._awake.set()
+                raise
+
+    async def serve(self, taken: list[Arrival | Order]) -> None:
+        self._at_point("received")
+        try:
+            outcome = await self._commit(taken)
+        except Unjudgeable as error:
+            if len(taken) > 1:
+                for item in taken:
+                    await self.serve([item])
+                return
+            outcome = await self._put_aside(taken[0], str(error))
+        self._at_point("committed")
+        self._tell(outcome)
+        self._at_point("replied")
+        self._outlet.acknowledge([arrival.token for arrival in taken if isinstance(arrival, Arrival)])
+        self._at_point("acknowledged")
+
+    def _tell(self, outcome: Outcome) -> None:
+        outlet = self._outlet
+        for table, payload in outcome.replies:
+            outlet.reply(table, payload)
+        for award in outcome.awards:
+            outlet.award(award)
+        for award in outcome.paid:
+            outlet.paid(award)
+        if self.state is not None:
+            outlet.committed(self.state, self._head.n, outcome.tables)
+        for order, answer in outcome.orders:
+            if not order.answer.done():
+                order.answer.set_result(answer)
+        for (type_, became), count in outcome.judged.items():
+            metrics.events.labels(self.link, type_, became).inc(count)
+
+    async def _put_aside(self, item: Arrival | Order, why: str) -> Outcome:
+        """One event must not hold up a link for ever: it is kept for people to look at, and not answered."""
+        await self._read_again()
+        if isinstance(item, Arrival):
+            self._outlet.quarantine(item.table, item.payload, Refused(Code.LINK_SUSPENDED, why))
+            return Outcome()
+        return Outcome(orders=[(item, {"status": "refused", "message": why})])
+
+    async def _commit(self, taken: list[Arrival | Order]) -> Outcome:
+        careful = broken = False
+        for _ in range(ATTEMPTS_MAX):
+            try:
+                return await self._attempt(taken, careful=careful)
+            except AlreadyThere as error:
+                # Something that was taken for new is in the ledger: look everything up, then decide again.
+                careful = True
+                self._start_again("already_there", error)
+            except TryAgain as error:
+                self._start_again("try_again", error)
+                await asyncio.sleep(ATTEMPT_PAUSE_S)
+            except Exception as error:
+                self.state = None
+                if isinstance(error, (LedgerError, OSError)) and not isinstance(error, Impossible):
+                    raise
+                # A broken invariant of ours: nothing was written. Stop play on this link alone, and say so.
+                log.exception("invariant_broken", link=self.link)
+                metrics.invariants_broken.labels(self.link).inc()
+                why = f"controller: {type(error).__name__}: {error}"
+                if broken:
+                    raise Unjudgeable(why) from error
+                broken = True
+                await self._suspend(why)
+        raise LedgerError(
+            f"link {self.link}: a batch of {len(taken)} could not be committed in {ATTEMPTS_MAX} attempts"
+        )
+
+    def _start_again(self, why: str, error: Exception) -> None:
+        self.state = None
+        metrics.commit_retries.labels(self.link, why).inc()
+        log.info("commit_retried", link=self.link, why=why, error=str(error))
+
+    async def _suspend(self, reason: str) -> None:
+        state = await self._read_again()
+        if state.suspended is not None:
+            return
+        printable = "".join(character if character.isprintable() else " " for character in reason)[:200]
+        order = Order(
+            LinkSuspended(id=f"suspend-{self._head.chain.hex()[:32]}", by="controller", reason=printable),
+            asyncio.get_running_loop().create_future(),
+        )
+        self._tell(await self._attempt([order], careful=False))
+
+    async def _attempt(self, taken: list[Arrival | Order], *, careful: bool) -> Outcome:
+        state = self.state or await self._read_again()
+        read = [self._read(item.table, item.payload) if isinstance(item, Arrival) else item for item in taken]
+        seen, past, new = await self._look_up(state, taken, read, careful=careful)
+        at = max(self._now(), self._head.at)
+        batch = Batch(self._head, state, at, self._gaming_day.day(at))
+        sitting = Sitting(state, seen, past, new, batch, rfc3339(at))
+        for item, event in zip(taken, read, strict=True):
+            if isinstance(item, Order):
+                self._carry_out(item, sitting)
+            elif isinstance(event, Unreadable):
+                self._outlet.quarantine(item.table, item.payload, event.refused)
+                sitting.outcome.replies.append((item.table, codec.encode(codec.answer_unreadable(event))))
+            elif not isinstance(event, Order):
+                self._judge(item, event, sitting)
+        if batch.records:
+            self._at_point("begun")
+            started = perf_counter()
+            await self._store.commit(batch, state, sent=self._outlet.sent)
+            metrics.commit_seconds.labels(self.link).observe(perf_counter() - started)
+            metrics.batch_events.labels(self.link).observe(len(batch.records))
+            self._head = batch.head
+        return sitting.outcome
+
+    def _now(self) -> dt.datetime:
+        """To the millisecond, as the contract writes it, so that what is read back is what was said."""
+        now = self._clock()
+        return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+    async def _look_up(
+        self, state: LinkState, taken: list[Arrival | Order], read: list[Any], *, careful: bool
+    ) -> tuple[dict[str, Kept], Past, set[str]]:
+        """Ask the ledger only about what cannot be new; the ids it was not asked about come last.
+
+        An event with its table's next seq is taken for new, and so is a round that is opened: if either was there
+        before, a unique index refuses the batch, and it is decided again with everything looked up.
+        """
+        next_seq = dict(state.next_seq)
+        ids: set[str] = set()
+        rounds: set[RoundKey] = set()
+        awards: set[str] = set()
+        opened: set[RoundKey] = set()
+        new: set[str] = set()
+        for item, event in zip(taken, read, strict=True):
+            if isinstance(item, Order):
+                # Always: one that was carried out, and its answer lost, is perhaps no longer possible.
+                ids.add(item.command.id)
+                continue
+            if not isinstance(event, ev.Event):
+                continue
+            expected = next_seq.get(item.table, 1)
+            if careful or event.seq != expected or state.suspended is not None:
+                ids.add(event.id)
+            else:
+                new.add(event.id)
+                next_seq[item.table] = expected + 1
+            if isinstance(event, ev.AwardPaid):
+                if event.award not in state.unpaid:
+                    awards.add(event.award)
+            elif isinstance(event, ev.RoundEvent):
+                key = (item.table, event.round)
+                if isinstance(event, ev.RoundOpened) and event.id in new:
+                    opened.add(key)
+                elif key not in opened and state.find(key) is None:
+                    rounds.add(key)
+        seen = await self._store.kept(ids) if ids else {}
+        past = await self._store.past(rounds, awards) if rounds or awards else Past()
+        return seen, past, new
+
+    def _judge(self, arrival: Arrival, event: ev.TableEvent, sitting: Sitting) -> None:
+        table, outcome = arrival.table, sitting.outcome
+        refused = misdirected(self._directory, self.link, table)
+        first = sitting.seen.get(event.id)
+        if refused is None and first is not None:
+            if (first.link, first.table, first.payload) == (self.link, table, arrival.payload):
+                outcome.judged[event.type, "duplicate"] += 1
+                outcome.replies.append((table, codec.as_duplicate(first.answer)))
+                return
+            log.error("id_reused", link=self.link, table=table, event_id=event.id)
+            metrics.ids_reused.labels(self.link).inc()
+            refused = Refused(Code.ID_REUSED, f"Event id {event.id} was used for something else; ids are for ever.")
+        decision = refused or step(sitting.state, table, event, at=sitting.at, past=sitting.past)
+        if refused is None and isinstance(decision, Refused) and event.id in sitting.taken_for_new:
+            _require_written(event, decision)
+        answer = codec.encode(codec.answer(event, decision))
+        outcome.replies.append((table, answer))
+        accepted = decision if isinstance(decision, Accepted) else None
+        outcome.judged[event.type, "refused" if accepted is None else "accepted"] += 1
+        if not decision.recorded:
+            return
+        round_ = getattr(event, "round", None)
+        record = Record(event.id, table, event.seq, event.type, round_, arrival.payload, answer, accepted)
+        sitting.batch.add(record, event)
+        sitting.seen[event.id] = Kept(self.link, table, arrival.payload, answer)
+        outcome.tables.add(table)
+        if accepted is not None:
+            self._note(accepted, outcome)
+
+    def _carry_out(self, order: Order, sitting: Sitting) -> None:
+        command, outcome = order.command, sitting.outcome
+        if (first := sitting.seen.get(command.id)) is not None:
+            outcome.orders.append((order, msgspec.json.decode(first.answer)))
+            return
+        try:
+            accepted = carry_out(sitting.state, command, at=sitting.at)
+        except NotPossible as error:
+            outcome.orders.append((order, {"status": "refused", "message": str(error)}))
+            return
+        remember(sitting.past, accepted)
+        answer = {"status": "accepted", "result": accepted.result}
+        payload = msgspec.json.encode(command)
+        round_ = getattr(command, "round", None)
+        record = Record(command.id, None, None, command.type, round_, payload, codec.encode(answer), accepted)
+        sitting.batch.add(record)
+        sitting.seen[command.id] = Kept(self.link, None, payload, record.answer)
+        outcome.orders.append((order, answer))
+        outcome.tables.update(sitting.state.tables)
+        self._note(accepted, outcome)
+        log.info("command_carried_out", link=self.link, type=command.type, by=command.by, reason=command.reason)
+
+    def _note(self, accepted: Accepted, outcome: Outcome) -> None:
+        outcome.tables.update(round_.table for round_ in accepted.rounds)
+        outcome.awards.extend(accepted.awards)
+        if accepted.paid is not None:
+            outcome.paid.append(accepted.paid)
+        for award in accepted.awards:
+            log.info("award_made", link=self.link, award=award.id, table=award.table, amount_cents=award.amount_cents)
+
+
+def _require_written(event: ev.TableEvent, refused: Refused) -> None:
+    """It was taken for new, but nothing is written that a unique index could refuse if it, or its round, is not."""
+    if not refused.recorded or refused.code is Code.PREVIOUS_ROUND_OPEN:
+        raise AlreadyThere(f"event {event.id} is refused as {refused.code}; whether it is new must be looked up")
+
+
+def misdirected(directory: dict[str, str | None], link: str, table: str) -> Refused | None:
+    """Whether this table may speak on this link. `directory` holds the link of every configured table."""
+    if table not in directory:
+        return Refused(Code.UNKNOWN_TABLE, f"No table {table} is configured; check the topic, or add the table.")
+    home = directory[table]
+    if home is None:
+        return Refused(Code.NOT_LINKED, f"Table {table} is not linked: its game feeds no progressive jackpot here.")
+    if home != link:
+        return Refused(
+            Code.WRONG_LINK, f"Table {table} belongs to link {home}, not {link}; publish below its own link."
+        )
+    return None

@@ -1,0 +1,182 @@
+"""The daemon: builds the concrete things, runs them in one TaskGroup, and takes them down in order."""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import asyncpg
+import structlog
+import uvicorn
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from jackpot.config import Config, service_manager
+from jackpot.console.app import create_app
+from jackpot.embedded import default_data_dir
+from jackpot.errors import UserError
+from jackpot.leader import Leader
+from jackpot.ledger.connection import CONNECT_TIMEOUT_S, CONTROL_SETTINGS, create_engine
+from jackpot.ledger.errors import unreachable
+from jackpot.ledger.heads import HeadsFile, load_key
+from jackpot.ledger.migrate import migrate, require_newest
+from jackpot.ledger.quarantine import Quarantine
+from jackpot.lobby import Lobby
+from jackpot.servers import Servers, event_keys, servers
+from jackpot.signs import BoardAgent, JsonLinesHistory
+from jackpot.signs.configured import sign_board
+from jackpot.wire.feed import Feed
+
+log = structlog.get_logger()
+
+
+class Service:
+    """All links of one daemon, and what they share."""
+
+    def __init__(
+        self,
+        config: Config,
+        at: Servers,
+        pool: asyncpg.Pool,
+        history: JsonLinesHistory,
+        at_point: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.config = config
+        name = f"{socket.gethostname()}-{os.getpid()}"
+        self.feed = Feed(at.broker, f"jackpot-feed-{name}")
+        self.boards = BoardAgent([sign_board(sign) for sign in config.signs], history)
+        self.feed.listen(self.boards.hear)
+        self.quarantine = Quarantine(pool)
+        directory = {table.id: table.link for table in config.tables}
+        keys = event_keys(config)
+        lobby = Lobby(at.broker, [link.id for link in config.links], directory, name, self.quarantine.keep)
+        self.leaders = [
+            Leader(
+                link,
+                config,
+                database_url=at.database_url,
+                password=at.database_password,
+                broker=at.broker,
+                pool=pool,
+                quarantine=self.quarantine,
+                holder=name,
+                keys=keys,
+                heads=signed_heads(config),
+                at_point=at_point,
+                # Strays get one answer: from whoever leads the first link.
+                beside=(lobby.run,) if link is config.links[0] else (),
+            )
+            for link in config.links
+        ]
+
+    def ready(self) -> dict[str, Any]:
+        """What `/readyz` answers: every link has its lease, its ledger and its broker."""
+        parts = {
+            leader.link.id: {"lease": leader.leading, "database": leader.vouches(), "broker": leader.connected}
+            for leader in self.leaders
+        }
+        return {"ready": all(all(part.values()) for part in parts.values()), "links": parts}
+
+    async def lead(self) -> None:
+        """Serve the links until `close`."""
+        async with asyncio.TaskGroup() as links:
+            for leader in self.leaders:
+                links.create_task(leader.run(), name=leader.link.id)
+
+    def close(self) -> None:
+        for leader in self.leaders:
+            leader.close()
+
+
+def signed_heads(config: Config) -> HeadsFile | None:
+    heads = config.heads
+    return HeadsFile(heads.file, load_key(heads.key_file)) if heads.file and heads.key_file else None
+
+
+class HttpServer(uvicorn.Server):
+    """uvicorn without its own signal handlers: the daemon has them."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve(config: Config, *, at_point: Callable[[str], None] = lambda _: None) -> None:
+    """Run the daemon until SIGTERM or SIGINT."""
+    if not config.links:
+        raise UserError("no links are configured; add at least one [[links]]")
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    folder = (config.embedded.data_dir or default_data_dir()) / "signs"
+    with listening(config) as door:
+        async with servers(config) as at, ledger(at) as (engine, pool):
+            with JsonLinesHistory(folder) as history:
+                await _run(Service(config, at, pool, history, at_point), engine, door, stop)
+
+
+def listening(config: Config) -> socket.socket:
+    host, port = config.http.host, config.http.port
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise UserError(f"cannot listen on {config.http.listen}: {error}; choose another http.listen") from error
+
+
+@asynccontextmanager
+async def ledger(at: Servers) -> AsyncIterator[tuple[AsyncEngine, asyncpg.Pool]]:
+    """The database, at the newest schema: an engine for questions and a pool for what the leaders do beside money."""
+    console = (at.console_url, at.console_password) if at.console_url else (at.database_url, at.database_password)
+    engine = create_engine(*console)
+    try:
+        with unreachable(at.database_url):
+            if at.embedded_database:
+                await migrate(engine)
+            await require_newest(engine)
+        async with asyncpg.create_pool(
+            at.database_url,
+            password=at.database_password,
+            min_size=1,
+            max_size=6,
+            timeout=CONNECT_TIMEOUT_S,
+            command_timeout=10.0,
+            server_settings=CONTROL_SETTINGS,
+        ) as pool:
+            yield engine, pool
+    finally:
+        await engine.dispose()
+
+
+async def _run(service: Service, engine: AsyncEngine, door: socket.socket, stop: asyncio.Event) -> None:
+    """Until asked to stop: then the links first, so that money is settled, and what shows it last."""
+    config = service.config
+    boards = service.boards.snapshot
+    app = create_app(engine=engine, feed=service.feed, config=config, boards=boards, ready=service.ready)
+    http = HttpServer(uvicorn.Config(app, log_config=None))
+    async with asyncio.TaskGroup() as tasks:
+        web = tasks.create_task(http.serve([door]), name="http")
+        beside = [
+            tasks.create_task(service.quarantine.run(), name="quarantine"),
+            tasks.create_task(service.feed.run(), name="feed"),
+            tasks.create_task(service.boards.run(), name="boards"),
+        ]
+        links = tasks.create_task(service.lead(), name="links")
+        manager = service_manager()
+        beside.append(tasks.create_task(manager.beat(), name="watchdog"))
+        asked = tasks.create_task(stop.wait(), name="stop")
+        # Not only when it leads: a standby, or a daemon whose broker is away, is up and must not be started again.
+        manager.tell("READY=1")
+        log.info("serving", links=[link.id for link in config.links], http=config.http.listen)
+        await asyncio.wait([asked, links], return_when=asyncio.FIRST_COMPLETED)
+        manager.tell("STOPPING=1")
+        log.info("stopping")
+        service.close()
+        await links
+        app.state.console.watchers.close()
+        http.should_exit = True
+        await web
+        for task in (asked, *beside):
+            task.cancel()
+    log.info("stopped")
