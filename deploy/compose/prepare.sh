@@ -1,0 +1,32 @@
+#!/bin/bash
+# Makes ./site for compose.yaml: certificates, secrets and configurations. What is there already stays.
+#   prepare.sh SITE_NAME HOST     HOST: the name by which tables and boards reach the broker
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")"
+site=${1:?name the site} host=${2:?name the host}
+read -ra jackpot <<<"${JACKPOT:-docker run --rm --user $(id -u):$(id -g) --volume $PWD:$PWD --workdir $PWD jackpot}"
+[ ! -e site ] || { echo "prepare: $PWD/site is there already" >&2; exit 1; }
+umask 077
+mkdir -p site/passwords site/jackpot/secrets site/mosquitto site/broker-data site/daemon-data
+"${jackpot[@]}" pki init --site "$site" --folder site/pki
+"${jackpot[@]}" pki issue server broker --also "$host" --folder site/pki
+"${jackpot[@]}" pki issue server db --folder site/pki
+"${jackpot[@]}" pki issue controller control --folder site/pki
+for kind in tables boards controllers; do
+  cp site/pki/$kind/authority.crt site/mosquitto/$kind.crt
+  cp site/pki/$kind/revoked.crl site/mosquitto/$kind.crl
+  cp ../mosquitto/$kind.acl site/mosquitto/
+done
+cp site/pki/servers/holders/broker.crt site/pki/servers/holders/broker.key site/mosquitto/
+cp site/pki/servers/holders/db.crt site/pki/servers/holders/db.key site/
+cp site/pki/servers/authority.crt site/jackpot/servers.crt
+cp site/pki/controllers/holders/control.crt site/jackpot/controller.crt
+cp site/pki/controllers/holders/control.key site/jackpot/secrets/controller.key
+for role in postgres migrate settle console finance audit metrics replica; do openssl rand -base64 24 >site/passwords/$role.password; done
+cp site/passwords/{migrate,settle,console}.password site/jackpot/secrets/
+"${jackpot[@]}" heads new-key --key site/jackpot/secrets/heads.key --public site/heads.pub
+"${jackpot[@]}" pki event-key site/jackpot/secrets/UTH-01.event-key
+for name in jackpot migrate; do sed 's/\(db\|broker\)\.jackpot\.example/\1/' ../$name.toml >site/jackpot/$name.toml; done
+chmod 644 site/db.crt  # the database's account reads it
+printf 'JACKPOT_UID=%s\nJACKPOT_GID=%s\n' "$(id -u)" "$(id -g)" >.env
+echo "prepare: now edit site/jackpot/jackpot.toml, carry site/pki away, and: docker compose up"
