@@ -1,0 +1,139 @@
+"""`jackpot suspend` and `resume`: no play, but what was won is paid and what was asked is answered again."""
+
+import json
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from tests.acceptance import processes
+from tests.acceptance.conftest import SUSPENDED_LINK as LINK
+from tests.acceptance.integrator import Integrator, event
+from tests.acceptance.processes import Daemon
+
+
+def order(daemon: Daemon, command: str, reason: str, link: str = LINK) -> processes.Finished:
+    return processes.run(command, "--config", daemon.config, "--link", link, "--reason", reason)
+
+
+async def test_a_suspended_link(pit: Integrator, daemon: Daemon) -> None:
+    table, other = pit.table(LINK, "UTH-601"), pit.table(LINK, "UTH-602")
+    await table.deal()
+    await table.enter(1, "Ah Ad", "Ac As 2d")
+    (award,) = (await table.settle())["awards"]
+    opened = event("round.opened", table.seq, round="next")
+    first = await pit.send(LINK, table.name, opened)
+    version = (await pit.meter(LINK))["version"]
+
+    done = order(daemon, "suspend", "the fire alarm rings")
+    assert (done.returncode, done.stderr) == (0, "")
+    status = await pit.status(LINK, "suspended")
+    assert "the fire alarm rings" in status["reason"]
+    await pit.state(LINK, table.name, accepts_play=False)
+    await pit.state(LINK, other.name, accepts_play=False)
+
+    # A resend gets its first answer, a known id with another content its own; only then comes the suspension.
+    assert await pit.send(LINK, table.name, opened) == first | {"duplicate": True}
+    reused = await pit.send(LINK, table.name, opened | {"seq": 99})
+    assert reused["code"] == "id_reused"
+    table.seq += 1
+    next_seq = table.seq
+    for type_, fields in (("round.closed", {"round": "next"}), ("meters.reported", {})):
+        report = {"day": "2026-11-16", "wagers": 0, "wagered_cents": 0, "awards": 0, "awarded_cents": 0}
+        refused = await table.refused("link_suspended", type_, **fields, **(report if not fields else {}))
+        assert refused["rule"] is None
+        assert "next_seq" not in refused
+    for seq in (2, 99):  # it goes before the sequence
+        table.seq = seq
+        await table.refused("link_suspended", "round.closed", round="next")
+    assert (await pit.send(LINK, table.name, event("round.paused", next_seq)))["code"] == "unknown_type"
+    assert (await pit.answer_to(LINK, table.name, b"{"))["code"] == "malformed"
+
+    # What was won is paid; the sequence counts for it as ever.
+    table.seq = next_seq + 1
+    gap = await table.refused("sequence_gap", "award.paid", award=award["award"], round=award["round"])
+    assert gap["next_seq"] == next_seq
+    table.seq = next_seq
+    await table.refused("unknown_award", "award.paid", award="nothing", round=award["round"])
+    await table.pay(award)
+    await table.refused("award_already_paid", "award.paid", award=award["award"], round=award["round"])
+    await table.refused("link_suspended", "round.closed", round="next")
+    await pit.state(LINK, table.name, accepts_play=False, next_seq=table.seq)
+
+    done = order(daemon, "resume", "a false alarm")
+    assert (done.returncode, done.stderr) == (0, "")
+    await pit.status(LINK, "running")
+    await pit.state(LINK, table.name, accepts_play=True)
+    await table.accepted("round.closed", round="next")
+    assert (await pit.meter(LINK))["version"] > version
+
+
+async def test_an_order_for_no_link_of_ours_is_bad_use(pit: Integrator, daemon: Daemon) -> None:
+    done = order(daemon, "suspend", "why not", link="nolink")
+    assert done.returncode == 2
+    assert "nolink" in done.stderr
+    assert LINK in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("reason", "name"), [("", "UTH-603"), ("two\nlines", "UTH-604")], ids=["empty", "two lines"])
+async def test_a_reason_that_cannot_be_recorded_harms_nobody(
+    pit: Integrator, daemon: Daemon, reason: str, name: str
+) -> None:
+    done = order(daemon, "suspend", reason)
+    assert done.returncode == 2
+    assert "reason" in done.stderr
+    assert "Traceback" not in done.stderr
+    table = pit.table(LINK, name)
+    await table.open()
+    await table.void()
+
+
+async def test_a_request_that_cannot_be_read_is_answered_and_harms_nobody(
+    pit: Integrator, daemon: Daemon, ledger: asyncpg.Connection
+) -> None:
+    """As an older or newer program might leave it."""
+    await ledger.execute(
+        "INSERT INTO requests (id, link, command) VALUES ('from-the-future', $1, '{\"type\": \"link.painted\"}')", LINK
+    )
+    done = order(daemon, "resume", "just to see that orders are taken")
+    assert (done.returncode, done.stderr) == (0, "")
+    answer = await ledger.fetchval("SELECT answer ->> 'status' FROM requests WHERE id = 'from-the-future'")
+    assert answer == "refused"
+
+
+async def test_without_a_daemon_the_order_stands(ledger_url: str, tmp_path: Path) -> None:
+    floor = (processes.link(LINK), processes.table("UTH-601", LINK))
+    config = tmp_path / "jackpot.toml"
+    config.write_text(processes.configuration(ledger_url, "mqtt://127.0.0.1:1", floor))
+    done = processes.run("suspend", "--config", config, "--link", LINK, "--reason", "nobody is here")
+    assert done.returncode == 1
+    assert "no daemon" in done.stderr
+    connection = await asyncpg.connect(ledger_url)
+    assert await connection.fetchval("SELECT count(*) FROM requests WHERE answer IS NULL") == 1
+    await connection.close()
+
+
+async def test_what_the_ledger_can_not_hold_suspends_its_link_and_is_put_aside(
+    pit: Integrator, daemon: Daemon, ledger: asyncpg.Connection
+) -> None:
+    """More cents than the ledger's integers can count: no retry mends that, and the next order must not wait for it."""
+    adjusted = {
+        "type": "balance.adjusted",
+        "id": "too-much",
+        "by": "anna",
+        "approved_by": "ben",
+        "reason": "a slip of the pen",
+        "account": "reserve",
+        "amount_cents": 2**53 - 1,
+    }
+    before = await ledger.fetchval("SELECT reserve FROM links WHERE link = $1", LINK)
+    await ledger.execute(
+        "INSERT INTO requests (id, link, command) VALUES ('too-much', $1, $2::jsonb)", LINK, json.dumps(adjusted)
+    )
+    await pit.status(LINK, "suspended")
+    done = order(daemon, "resume", "nothing was written")
+    assert (done.returncode, done.stderr) == (0, "")
+    await pit.status(LINK, "running")
+    assert await ledger.fetchval("SELECT answer ->> 'status' FROM requests WHERE id = 'too-much'") == "refused"
+    assert await ledger.fetchval("SELECT reserve FROM links WHERE link = $1", LINK) == before

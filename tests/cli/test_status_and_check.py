@@ -1,0 +1,131 @@
+"""`jackpot status` and `jackpot check`, beside a real daemon and without one."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from tests.acceptance import processes
+from tests.acceptance.processes import Daemon
+from tests.brokers import free_port
+from tests.cli.conftest import FLOOR
+from tests.servers import PostgresProgram
+
+
+def checked(config: Path) -> tuple[int, dict[str, Any]]:
+    done = processes.run("check", "--config", config, "-o", "json")
+    return done.returncode, json.loads(done.stdout)
+
+
+def bad(document: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(found["part"], found["fix"]) for found in document["findings"] if found["verdict"] == "bad"]
+
+
+def test_beside_a_daemon_all_parts_are_good(daemon: Daemon) -> None:
+    code, document = checked(daemon.config)
+    assert (code, bad(document), document["passed"]) == (0, [], True)
+    parts = {found["part"] for found in document["findings"]}
+    assert parts >= {"config", "database", "isolation", "clock", "ledger", "broker", "daemon"}
+
+
+def test_status_tells_links_tables_and_that_debits_are_credits(daemon: Daemon) -> None:
+    done = processes.run("status", "--config", daemon.config, "-o", "json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["daemon"]["ready"]
+    (link,) = document["links"]
+    assert (link["link"], link["state"], link["balanced"]) == ("megalink", "in play", True)
+    assert link["debits_micros"] == link["credits_micros"]
+    assert len(link["tables"]) == 18
+    assert document["alarms"] == []
+
+
+def test_a_suspended_link_is_an_alarm_with_its_reason(daemon: Daemon) -> None:
+    orders = ("--config", daemon.config, "--link", "megalink", "--reason")
+    assert processes.run("suspend", *orders, "a drill").returncode == 0
+    try:
+        done = processes.run("status", "--config", daemon.config)
+        assert done.returncode == 1
+        assert "megalink is suspended: a drill" in done.stdout
+        assert "jackpot resume" in done.stdout
+    finally:
+        assert processes.run("resume", *orders, "the drill is over").returncode == 0
+
+
+def test_what_is_wrong_is_named_with_its_fix(tmp_path: Path) -> None:
+    """No database, no broker, no board, no daemon: each is found, and none hides the others."""
+    config = tmp_path / "jackpot.toml"
+    sign = '[[signs]]\nid = "pit-1"\nlink = "megalink"\nprotocol = "alpha"\nport = "/dev/no-such-port"\n'
+    nowhere = ("postgresql://jackpot@127.0.0.1:1/jackpot", "mqtt://127.0.0.1:1")
+    config.write_text(processes.configuration(*nowhere, [*FLOOR, sign]))
+    code, document = checked(config)
+    assert code == 1
+    fixes = dict(bad(document))
+    assert fixes.keys() == {"database", "broker", "board"}
+    assert "[database]" in fixes["database"]
+    assert "[mqtt]" in fixes["broker"]
+    assert "plug the adapter in" in fixes["board"]
+
+
+def test_a_file_that_is_no_port_is_no_board(tmp_path: Path, daemon: Daemon) -> None:
+    config = tmp_path / "jackpot.toml"
+    sign = f'[[signs]]\nid = "pit-1"\nlink = "megalink"\nprotocol = "alpha"\nport = "{config}"\n'
+    config.write_text(daemon.config.read_text() + sign)
+    assert bad(checked(config)[1]) == [("board", "mend port in [[signs]]")]
+
+
+def test_a_configuration_that_cannot_be_read_fails_the_check(tmp_path: Path) -> None:
+    config = tmp_path / "jackpot.toml"
+    config.write_text("[database]\nurk = 1\n")
+    code, document = checked(config)
+    assert code == 1
+    assert "unknown key `urk`" in document["findings"][0]["found"]
+
+
+def test_a_schema_that_is_missing_names_the_command(tmp_path: Path, database_url: str, mqtt_url: str) -> None:
+    config = tmp_path / "jackpot.toml"
+    config.write_text(processes.configuration(database_url, mqtt_url, FLOOR))
+    assert bad(checked(config)[1]) == [("database", f"jackpot migrate --config {config}")]
+
+
+@pytest.mark.parametrize(("trigger", "table"), [("refuse_unsafe_commit", "events"), ("refuse_changed_fact", "awards")])
+def test_a_guard_that_was_taken_off_the_ledger_is_found(
+    trigger: str, table: str, tmp_path: Path, ledger_url: str, mqtt_url: str
+) -> None:
+    config = tmp_path / "jackpot.toml"
+    config.write_text(processes.configuration(ledger_url, mqtt_url, FLOOR))
+    asyncio.run(_execute(ledger_url, f"ALTER TABLE {table} DISABLE TRIGGER {trigger}"))
+    ((part, fix),) = bad(checked(config)[1])
+    assert part == "isolation"
+    assert trigger in fix
+
+
+async def _execute(url: str, statement: str) -> None:
+    connection = await asyncpg.connect(url)
+    await connection.execute(statement)
+    await connection.close()
+
+
+def test_a_superuser_is_found(tmp_path: Path, postgres: PostgresProgram, mqtt_url: str) -> None:
+    config = tmp_path / "jackpot.toml"
+    config.write_text(processes.configuration(postgres.url_of("postgres", "postgres"), mqtt_url, FLOOR))
+    assert ("database", "ALTER ROLE postgres NOSUPERUSER") in bad(checked(config)[1])
+
+
+def test_another_program_on_the_daemons_port_is_found(tmp_path: Path, database_url: str, mqtt_url: str) -> None:
+    config = tmp_path / "jackpot.toml"
+    broker_port = mqtt_url.rpartition(":")[2]
+    taken = processes.configuration(database_url, mqtt_url, FLOOR, listen=f"127.0.0.1:{broker_port}")
+    config.write_text(taken)
+    assert ("daemon", "end it, or choose another listen in [http]") in bad(checked(config)[1])
+
+
+def test_status_without_a_daemon_says_so(tmp_path: Path, ledger_url: str, mqtt_url: str) -> None:
+    config, listen = tmp_path / "jackpot.toml", f"127.0.0.1:{free_port()}"
+    config.write_text(processes.configuration(ledger_url, mqtt_url, FLOOR, listen=listen))
+    done = processes.run("status", "--config", config)
+    assert done.returncode == 1
+    assert f"no daemon answers at {listen}: start it with jackpot serve" in done.stdout

@@ -1,0 +1,204 @@
+"""The files of `deploy/` are what they claim to be: read by the programs they are for, and true to the code."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from prometheus_client import Counter, Gauge, Histogram
+
+from jackpot import config, metrics
+from jackpot.config import Config
+from tests.deploy.installed import DEPLOY
+
+EXPOSURE_MAX = 2.0
+SERVICES = sorted(path.name for path in (DEPLOY / "systemd").glob("*.service"))
+SCRIPTS = sorted(str(path.relative_to(DEPLOY)) for path in DEPLOY.rglob("*.sh"))
+
+
+def tool(name: str) -> str:
+    found = shutil.which(name, path="/usr/sbin:/usr/bin:/bin:/usr/local/bin")
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+def run(*argv: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(argv, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+# -- configuration -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["jackpot.toml", "migrate.toml", "boards.toml"])
+def test_an_example_configuration_loads(name: str) -> None:
+    config.load(DEPLOY / name, environment={})
+
+
+def keys_of(kind: Any) -> set[str]:
+    """Every key of the configuration, as `section.key`."""
+    found = set()
+    for section in msgspec.structs.fields(kind):
+        inner = section.type
+        if getattr(inner, "__origin__", None) is tuple:
+            inner = inner.__args__[0]
+        found |= {f"{section.name}.{key.name}" for key in msgspec.structs.fields(inner)}
+    return found
+
+
+def test_the_example_explains_every_key_there_is() -> None:
+    text = (DEPLOY / "jackpot.toml").read_text()
+    uncommented = re.sub(r"^# ([a-z_]+ = )", r"\1", text, flags=re.MULTILINE)
+    named = {
+        f"{section}.{key}"
+        for section, content in tomllib.loads(uncommented).items()
+        for part in (content if isinstance(content, list) else [content])
+        for key in part
+    }
+    assert named == keys_of(Config)
+
+
+def test_no_example_holds_a_secret() -> None:
+    for path in DEPLOY.glob("*.toml"):
+        assert not re.search(r"://[^/\"@]*:[^/\"@]*@", path.read_text()), path
+        assert not re.search(r"^(password|secret|key)\s*=\s*\"(?!/)", path.read_text(), re.MULTILINE), path
+
+
+# -- systemd -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with systemd's own units, ours, and the programs that they start."""
+    root = tmp_path_factory.mktemp("root")
+    shutil.copytree("/usr/lib/systemd/system", root / "usr/lib/systemd/system", symlinks=True)
+    (root / "etc/systemd/system").mkdir(parents=True)
+    for program in ("opt/jackpot/bin/jackpot", "usr/lib/jackpot/backup.sh"):
+        (root / program).parent.mkdir(parents=True)
+        (root / program).write_text("#!/bin/sh\n")
+        (root / program).chmod(0o755)
+    for unit in (DEPLOY / "systemd").iterdir():
+        shutil.copy(unit, root / "etc/systemd/system")
+    return root
+
+
+def test_the_units_pass_systemds_own_check(machine: Path) -> None:
+    units = sorted(path.name for path in (DEPLOY / "systemd").iterdir())
+    checked = run(tool("systemd-analyze"), "verify", f"--root={machine}", *units)
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_is_hardly_exposed(name: str) -> None:
+    checked = run(tool("systemd-analyze"), "security", "--offline=true", "--no-pager", DEPLOY / "systemd" / name)
+    exposure = re.search(r"Overall exposure level for .*: ([0-9.]+)", checked.stdout)
+    assert exposure is not None, checked
+    assert float(exposure[1]) <= EXPOSURE_MAX
+
+
+@pytest.mark.parametrize("name", ["jackpot.service", "jackpot-signs.service"])
+def test_a_daemon_is_watched(name: str) -> None:
+    text = (DEPLOY / "systemd" / name).read_text()
+    assert "Type=notify\n" in text
+    assert re.search(r"^WatchdogSec=\d+$", text, re.MULTILINE)
+
+
+# -- what watches --------------------------------------------------------------------------------------------------
+
+
+def series() -> set[str]:
+    """Every series that the program exposes, as Prometheus names it."""
+    found = {"up", "ALERTS"}
+    for metric in vars(metrics).values():
+        name = getattr(metric, "_name", "")
+        match metric:
+            case Counter():
+                found.add(f"{name}_total")
+            case Gauge():
+                found.add(name)
+            case Histogram():
+                found |= {f"{name}_bucket", f"{name}_sum", f"{name}_count"}
+    return found
+
+
+def used(text: str) -> set[str]:
+    return set(re.findall(r"\bjackpot_[a-z_]+", text))
+
+
+def test_every_series_of_the_dashboard_and_the_alerts_exists() -> None:
+    dashboard = json.loads((DEPLOY / "grafana/jackpot.json").read_text())
+    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    assert len(expressions) > 15
+    shown = used(" ".join(expressions))
+    assert shown <= series()
+    assert used((DEPLOY / "prometheus/alerts.yml").read_text()) <= series()
+    assert used((DEPLOY / "prometheus/alerts_test.yml").read_text()) <= series()
+    assert {name for name in series() if name.startswith("jackpot_")} - shown == {
+        f"jackpot_commit_seconds_{part}" for part in ("sum", "count")
+    } | {"jackpot_batch_events_bucket"}, "a series that nobody looks at"
+
+
+def test_every_alert_names_a_runbook_that_is_there() -> None:
+    runbooks = re.findall(r"runbook: (\S+)", (DEPLOY / "prometheus/alerts.yml").read_text())
+    assert len(runbooks) == (DEPLOY / "prometheus/alerts.yml").read_text().count("- alert:")
+    assert {name for name in runbooks if not (DEPLOY / "runbooks" / name).is_file()} == set()
+
+
+def test_prometheus_takes_its_configuration_and_the_alerts_fire_when_they_should() -> None:
+    promtool, folder = tool("promtool"), DEPLOY / "prometheus"
+    for argv in (("check", "config", "prometheus.yml"), ("test", "rules", "alerts_test.yml")):
+        checked = run(promtool, *argv, cwd=folder)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+# -- the rest ------------------------------------------------------------------------------------------------------
+
+
+def test_logrotate_takes_its_configuration(tmp_path: Path) -> None:
+    text = (DEPLOY / "logrotate/jackpot").read_text().replace("    su jackpot jackpot\n", "")
+    (tmp_path / "jackpot").write_text(text.replace("/var/lib/jackpot", str(tmp_path)))
+    (tmp_path / "heads.jsonl").write_text("{}\n")
+    (tmp_path / "jackpot").chmod(0o644)
+    turned = run(tool("logrotate"), "--force", "--state", tmp_path / "state", tmp_path / "jackpot")
+    assert (turned.returncode, turned.stderr) == (0, "")
+    assert not (tmp_path / "heads.jsonl").exists()
+    assert len(list(tmp_path.glob("heads.jsonl-20????"))) == 1
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_is_sound(name: str) -> None:
+    script = DEPLOY / name
+    assert script.stat().st_mode & 0o111, "it can be run"
+    checked = run(tool("shellcheck"), script)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_what_compose_mounts_is_made_by_its_preparation(tmp_path: Path) -> None:
+    shutil.copytree(DEPLOY, tmp_path / "deploy", ignore=shutil.ignore_patterns("site", ".env"))
+    jackpot = tmp_path / "jackpot"
+    names = "[COMMANDS.setdefault(name, name) for name in ('pki', 'heads')]"
+    jackpot.write_text(
+        f'#!/bin/sh\nexec {sys.executable} -c "from jackpot.cli import COMMANDS, main; {names}; main()" "$@"\n'
+    )
+    jackpot.chmod(0o755)
+    folder = tmp_path / "deploy/compose"
+    argv = [str(folder / "prepare.sh"), "Test", "jackpot.example"]
+    prepared = subprocess.run(
+        argv, env=os.environ | {"JACKPOT": str(jackpot)}, capture_output=True, text=True, check=False
+    )
+    assert prepared.returncode == 0, prepared.stderr
+    mounted = re.findall(r'[- "](\.{1,2}/[^:"]+):/', (folder / "compose.yaml").read_text())
+    assert len(mounted) > 10
+    assert [path for path in mounted if not (folder / path).exists()] == []
+    for name in ("jackpot", "migrate"):
+        config.load(folder / f"site/jackpot/{name}.toml", environment={})
+    named = set(re.findall(r'"/etc/jackpot/([^"&]+)"', (folder / "site/jackpot/jackpot.toml").read_text()))
+    assert {name for name in named if not (folder / "site/jackpot" / name).exists()} == {"secrets/mqtt.password"}
+    assert {path.stat().st_mode & 0o077 for path in (folder / "site").rglob("*.key")} == {0}

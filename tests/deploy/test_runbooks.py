@@ -1,0 +1,212 @@
+"""The runbooks' commands are commands that there are, and what they promise happens."""
+
+import asyncio
+import importlib
+import json
+import re
+import shlex
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from drivers.emulator import EmulatedPort, emulate
+from jackpot.floor.table import TableController
+from jackpot.ledger.connection import create_engine
+from jackpot.people.roles import Role
+from jackpot.pki import Kind
+from jackpot.wire.proof import sealed
+from tests.acceptance import processes
+from tests.acceptance.processes import Daemon
+from tests.deploy import installed
+from tests.deploy.conftest import Controller, Database
+from tests.deploy.installed import DEPLOY, Mosquitto, Pki
+from tests.deploy.test_roles_at_work import Api, hire
+
+RUNBOOKS = sorted((DEPLOY / "runbooks").glob("*.md"))
+LINK = "megalink"
+
+
+def shell_lines(text: str) -> list[str]:
+    blocks = re.findall(r"^ *```sh\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)
+    return [line.strip() for block in blocks for line in block.splitlines()]
+
+
+OURS = re.compile(r"^(?:J|(?:setpriv .* )?(?:/opt/jackpot[0-9.-]*/bin/)?jackpot) (?P<words>[a-z].*)$")
+
+
+def commands() -> list[list[str]]:
+    """Every command of ours that a runbook names, as it is typed."""
+    lines = [line for path in RUNBOOKS for line in shell_lines(path.read_text())]
+    return [shlex.split(found["words"]) for line in lines if (found := OURS.match(line))]
+
+
+def command_named(name: str) -> Any:
+    found = importlib.import_module(f"jackpot.cli.{name}").command
+    if isinstance(found, typer.Typer):
+        return typer.main.get_command(found)
+    single = typer.Typer()
+    single.command()(found)
+    return typer.main.get_command(single)
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_a_command_of_a_runbook_is_understood(words: list[str]) -> None:
+    command = command_named(words[0])
+    context = command.make_context(words[0], words[1:])
+    if hasattr(command, "resolve_command"):
+        name, inner, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        inner.make_context(name, rest, parent=context)
+
+
+def test_the_runbooks_name_many_commands_and_no_file_that_is_not_there() -> None:
+    assert len(commands()) > 25
+    for path in RUNBOOKS:
+        for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
+            assert (path.parent / target).exists(), f"{path.name}: {target}"
+        for script in re.findall(r"deploy/[a-z./-]+\.(?:sh|sql)", path.read_text()):
+            assert (DEPLOY.parent / script).exists(), f"{path.name}: {script}"
+
+
+def test_the_worked_example_of_the_event_proof_is_right() -> None:
+    text = (DEPLOY / "event-proof.md").read_text()
+    values = dict(re.findall(r"^\| (\w+)[^|]*\| `(.*)` \|$", text, re.MULTILINE))
+    sent = sealed(bytes.fromhex(values["key"]), values["topic"], values["told"].encode() + b"}")
+    assert sent.decode() == f'{values["told"]},"mac":"{values["digits"]}"}}'
+    assert set(json.loads(sent)) == {"id", "seq", "type", "round", "at", "mac"}
+
+
+# -- what they promise ---------------------------------------------------------------------------------------------
+
+
+async def play(table: TableController, rounds: int) -> list[dict[str, Any]]:
+    """Rounds one after the other; every answer that came."""
+    answers = []
+    for _ in range(rounds):
+        name = uuid.uuid4().hex
+        for type_, fields in (
+            ("round.opened", {}),
+            ("wager.placed", {"position": 1}),
+            ("round.closed", {}),
+            ("round.settled", {}),
+        ):
+            answers.append(await table.say(type_, name, **fields))
+    return answers
+
+
+def verified(controller: Controller, database: Database) -> None:
+    config, key = controller.daemon.config, controller.heads_public_key
+    done = processes.run("verify", "--config", config, "--heads", controller.heads_file, "--heads-key", key)
+    assert done.returncode == 0, done.stderr
+
+
+async def test_upgrade_tables_play_on_while_the_daemon_is_changed_over(
+    controller: Controller, database: Database, pki: Pki
+) -> None:
+    async with asyncio.timeout(60), TableController(pki.broker(Kind.TABLE, "BE-01"), LINK, "BE-01") as table:
+        await play(table, 1)
+        playing = asyncio.create_task(play(table, 40))
+        await asyncio.sleep(0.2)
+        assert await asyncio.to_thread(controller.daemon.terminate) == 0
+        controller.daemon.start()
+        answers = await playing
+    assert [answer["status"] for answer in answers] == ["accepted"] * len(answers)
+    seqs = [answer["seq"] for answer in answers]
+    assert seqs == list(range(seqs[0], seqs[0] + len(seqs)))
+    await asyncio.to_thread(controller.daemon.wait_ready)
+    await asyncio.to_thread(verified, controller, database)
+
+
+async def test_broker_lost_with_all_that_it_kept(
+    controller: Controller, database: Database, broker: Mosquitto, pki: Pki
+) -> None:
+    async with asyncio.timeout(60), TableController(pki.broker(Kind.TABLE, "BE-01"), LINK, "BE-01") as table:
+        playing = asyncio.create_task(play(table, 40))
+        await asyncio.sleep(0.2)
+        await asyncio.to_thread(broker.stop)
+        shutil.rmtree(broker.folder / "data")
+        (broker.folder / "data").mkdir()
+        await asyncio.to_thread(broker.start)
+        answers = await playing
+    assert [answer["status"] for answer in answers] == ["accepted"] * len(answers)
+    await asyncio.to_thread(verified, controller, database)
+
+
+async def test_replace_a_table_controller_in_the_middle_of_its_work(controller: Controller, pki: Pki) -> None:
+    old = pki.broker(Kind.TABLE, "BE-01")
+    async with asyncio.timeout(60), TableController(old, LINK, "BE-01") as table:
+        await play(table, 2)
+        left = uuid.uuid4().hex
+        await table.say("round.opened", left)
+    pki.issue(Kind.TABLE, "BE-01")  # the new controller's own
+    async with asyncio.timeout(60), TableController(pki.broker(Kind.TABLE, "BE-01"), LINK, "BE-01") as table:
+        while (await table.known())["round"] != {"id": left, "phase": "open"}:
+            await asyncio.sleep(0.05)
+        assert (await table.say("round.voided", left, reason="the controller was replaced"))["status"] == "accepted"
+        assert {answer["status"] for answer in await play(table, 1)} == {"accepted"}
+
+
+async def test_claim_blocked_a_manager_concludes_the_round_that_holds_the_line(
+    controller: Controller, database: Database, pki: Pki
+) -> None:
+    engine = create_engine(database.url("console"))
+    _, manager = await hire(engine, Role.PIT_MANAGER)
+    await engine.dispose()
+    first, second = uuid.uuid4().hex, uuid.uuid4().hex
+    async with (
+        asyncio.timeout(60),
+        TableController(pki.broker(Kind.TABLE, "UTH-02"), LINK, "UTH-02") as dead,
+        TableController(pki.broker(Kind.TABLE, "BE-01"), LINK, "BE-01") as waiting,
+    ):
+        for table, name in ((dead, first), (waiting, second)):
+            await table.say("round.opened", name)
+            await table.say("wager.placed", name, position=1)
+            await table.say("round.closed", name)
+        hand = {"position": 1, "cards": ["5h", "6h"], "community": ["7h", "8h", "9h"]}
+        await dead.say("hand.entered", first, **hand)
+        await waiting.say("hand.entered", second, position=1, cards=["5d", "6d", "7d", "8d", "9d"], community=[])
+        settled = await waiting.say("round.settled", second)
+        assert (settled["result"]["awards"], settled["result"]["pending"]) == ([], [1])
+        conclusion = {"table": "UTH-02", "round": first, "outcome": "void", "reason": "the table is dead"}
+        status, answer = await asyncio.to_thread(Api(controller).ask, manager, "POST", "/conclusions", conclusion)
+        assert (status, answer["status"]) == (200, "accepted"), answer
+        while (await waiting.known())["pending"]:
+            await asyncio.sleep(0.05)
+
+
+async def test_replace_a_board_on_another_machine_fed_by_the_boards_door_alone(
+    controller: Controller, pki: Pki, tmp_path: Path
+) -> None:
+    board = emulate("alpha", "01", 16)
+    certificate, key = pki.files(Kind.BOARD, "pit-2")
+    (tmp_path / "secrets").mkdir()
+    shutil.copy(pki.ca, tmp_path / "servers.crt")
+    shutil.copy(certificate, tmp_path / "board.crt")
+    shutil.copy(key, tmp_path / "secrets/board.key")
+    port = tmp_path / "ttyBoard"
+    text = installed.replaced(
+        (DEPLOY / "boards.toml").read_text(),
+        {
+            "mqtts://broker.jackpot.example:8884": f"mqtts://127.0.0.1:{pki.ports[Kind.BOARD]}",
+            "/etc/jackpot/": f"{tmp_path}/",
+            "/dev/serial/by-id/usb-pit-2": str(port),
+        },
+    )
+    config = tmp_path / "boards.toml"
+    agent = Daemon(
+        tmp_path,
+        text,
+        name="boards",
+        command=(processes.JACKPOT, "signs", "--config", config, "--state", tmp_path / "signs"),
+    )
+    async with EmulatedPort([board], port):
+        agent.start()
+        try:
+            async with asyncio.timeout(30):
+                while "." not in str(board.state()):
+                    await asyncio.sleep(0.1)
+        finally:
+            assert await asyncio.to_thread(agent.terminate) == 0

@@ -1,0 +1,82 @@
+"""The daemon with a death wish: `python -m tests.faults.launcher CONFIG`, as `jackpot serve`, but told by the environment.
+
+`DIE_AT=committed:7` kills it with SIGKILL at the seventh time it reaches that point. `written` is a point of its own: the
+statement is under way, and the kill comes a moment after it began. `LEASE_S` and `AUDIT_EVERY_S` change the daemon's own.
+`CHOKE_ON` is text in a payload that makes reading it raise, as a bug of ours would.
+"""
+
+import asyncio
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from jackpot import leader, logs
+from jackpot.config import load
+from jackpot.service import serve
+from jackpot.wire import codec
+
+POINTS = ("received", "begun", "written", "committed", "replied", "acknowledged")
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_in_a_moment() -> None:
+    """While the statement is on its way, executed, or answered: no two are alike."""
+    moment_s = random.uniform(0, 0.004)
+
+    def wait_and_die() -> None:
+        time.sleep(moment_s)
+        die()
+
+    threading.Thread(target=wait_and_die).start()
+
+
+def death_wish(point: str, times: int) -> Callable[[str], None]:
+    watched = "begun" if point == "written" else point
+    reached: Counter[str] = Counter()
+
+    def at_point(name: str) -> None:
+        reached[name] += 1
+        if name == watched and reached[name] == times:
+            (die_in_a_moment if point == "written" else die)()
+
+    return at_point
+
+
+def choke_on(text: bytes) -> None:
+    read = codec.decode
+
+    def decode(payload: bytes) -> Any:
+        if text in payload:
+            raise ArithmeticError("this payload is too much for me")
+        return read(payload)
+
+    codec.decode = decode
+
+
+def main() -> None:
+    point, _, times = os.environ.get("DIE_AT", "never:0").partition(":")
+    lease_s = float(os.environ.get("LEASE_S", leader.LEASE_S))
+    leader.LEASE_S, leader.RENEW_EVERY_S, leader.STANDBY_EVERY_S = lease_s, lease_s / 4, lease_s / 8
+    leader.AUDIT_EVERY_S = float(os.environ.get("AUDIT_EVERY_S", leader.AUDIT_EVERY_S))
+    if text := os.environ.get("CHOKE_ON"):
+        choke_on(text.encode())
+    logs.set_up()
+    config = load(Path(sys.argv[1]))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(config, at_point=death_wish(point, int(times))))
+
+
+if __name__ == "__main__":
+    main()

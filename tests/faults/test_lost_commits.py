@@ -1,0 +1,163 @@
+"""The answer to a COMMIT is lost: before the database had it, or after. The ledger is asked what became of it."""
+
+import asyncio
+from contextlib import suppress
+from enum import Enum, auto
+from functools import partial
+
+import asyncpg
+import pytest
+
+from jackpot.ledger import lease
+from tests.acceptance.integrator import connected, encoded, event
+from tests.acceptance.processes import Daemon, patience_s
+from tests.faults.auditor import audit
+from tests.faults.conftest import TABLES, NewDaemon
+from tests.faults.players import playing
+from tests.proxy import Connection, CuttingProxy, Towards
+
+
+class Cut(Enum):
+    BEFORE = auto()
+    """The statement never reaches the database."""
+    AFTER = auto()
+    """It is executed, and its answer never comes back."""
+
+
+class CommitCutter(CuttingProxy):
+    """Cuts the connection on which a given text goes to the database, once: before it, or before its answer."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.text = b""
+        self.cut_at = Cut.BEFORE
+        self.cuts = 0
+        self._mute: Connection | None = None
+
+    def watch_for(self, text: str, cut_at: Cut) -> None:
+        self.text, self.cut_at = text.encode(), cut_at
+
+    async def _pump(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, towards: Towards, connection: Connection
+    ) -> None:
+        with suppress(ConnectionError):
+            while data := await reader.read(65536):
+                if towards is Towards.SERVER and self.text and self.text in data:
+                    self.text = b""
+                    self.cuts += 1
+                    if self.cut_at is Cut.BEFORE:
+                        break
+                    self._mute = connection
+                if towards is Towards.CLIENT and self._mute is connection:
+                    break
+                writer.write(data)
+                await writer.drain()
+        connection.cut()
+
+
+async def ready(daemon: Daemon) -> None:
+    await asyncio.to_thread(daemon.wait_ready)
+
+
+@pytest.mark.parametrize("cut_at", Cut)
+async def test_one_lost_answer(ledger_url: str, mosquitto: str, new_daemon: NewDaemon, cut_at: Cut) -> None:
+    async with CommitCutter(ledger_url) as proxy:
+        daemon = new_daemon(proxy.url, mosquitto)
+        daemon.start()
+        await ready(daemon)
+        async with connected(mosquitto) as pit:
+            table = pit.table("one", "BE-01")
+            for type_ in ("round.opened", "wager.placed", "round.closed", "round.settled"):
+                content = event(type_, table.seq, round=f"{cut_at.name}", position=1)
+                proxy.watch_for(content["id"], cut_at)
+                cuts = proxy.cuts
+                await pit.publish("one", "BE-01", encoded(content))
+                replies = await pit.until(partial(pit.replies, "one", "BE-01", content["id"]))
+                assert proxy.cuts == cuts + 1
+                assert {reply["status"] for reply in replies} == {"accepted"}
+                table.seq += 1
+        ledger = await asyncpg.connect(ledger_url)
+        found = await ledger.fetch("SELECT seq FROM events WHERE table_id = 'BE-01' ORDER BY n")
+        assert [row["seq"] for row in found] == [1, 2, 3, 4]
+        assert await ledger.fetchval("SELECT wagered FROM links WHERE link = 'one'") == 500 * 10_000
+        await ledger.close()
+        assert await asyncio.to_thread(daemon.terminate) == 0
+
+
+@pytest.mark.parametrize("cut_at", Cut)
+async def test_an_order_whose_answer_was_lost_is_carried_out_once(
+    ledger_url: str, mosquitto: str, new_daemon: NewDaemon, cut_at: Cut
+) -> None:
+    """And the database stays away until nobody waits for that answer any more."""
+    async with CommitCutter(ledger_url) as proxy:
+        daemon = new_daemon(proxy.url, mosquitto)
+        daemon.start()
+        await ready(daemon)
+        ledger = await asyncpg.connect(ledger_url)
+        async with connected(mosquitto) as pit:
+            reason = f"the fire alarm rings {cut_at.name}"
+            # The order's own record holds this text as it is committed, and so does the state it leads to.
+            proxy.watch_for(reason, cut_at)
+            command = f'{{"type": "link.suspended", "id": "order-1", "by": "anna", "reason": "{reason}"}}'
+            # On its way through the proxy the request itself would be taken for the commit: leave it beside.
+            await ledger.execute(
+                "INSERT INTO requests (id, link, command) VALUES ('order-1', 'one', $1::jsonb)", command
+            )
+            async with asyncio.timeout(patience_s(30)):
+                while not proxy.cuts:
+                    await asyncio.sleep(0.01)
+            proxy.refuses = True
+            proxy.cut()
+            await pit.until(lambda: pit.last("one/status").get("reason") == "the ledger cannot be reached")
+            proxy.refuses = False
+            await pit.until(lambda: pit.last("one/status").get("reason") == reason)
+            await ready(daemon)
+            async with asyncio.timeout(patience_s(30)):
+                while await ledger.fetchval("SELECT answer FROM requests WHERE id = 'order-1'") is None:
+                    await asyncio.sleep(0.05)
+            assert await ledger.fetchval("SELECT count(*) FROM events WHERE id = 'order-1'") == 1
+            # The link is not held up by the order: it answers.
+            reply = await pit.send("one", "BE-01", event("round.opened", 1, round="r"))
+            assert reply["code"] == "link_suspended"
+        await ledger.close()
+
+
+async def test_a_connection_that_is_cut_again_and_again(ledger_url: str, mosquitto: str, new_daemon: NewDaemon) -> None:
+    async with CuttingProxy(ledger_url) as proxy:
+        daemon = new_daemon(proxy.url, mosquitto)
+        daemon.start()
+        async with playing(mosquitto, TABLES) as floor:
+            await floor.goes_on()
+            for number in range(30):
+                await floor.goes_on(3)
+                proxy.cut_after(37 * number, Towards.SERVER if number % 2 else Towards.CLIENT)
+            await floor.goes_on()
+            await floor.finish()
+            assert await asyncio.to_thread(daemon.terminate) == 0
+            assert await audit(ledger_url, floor.players) == floor.answered
+
+
+class NeverCommits(CuttingProxy):
+    """As for a daemon that stalls between the last statement of a transaction and its COMMIT."""
+
+    async def _pass_on(self, data: bytes, writer: asyncio.StreamWriter, towards: Towards) -> bool:
+        if towards is Towards.SERVER and b"COMMIT" in data:
+            self.stall()
+            await self._flowing.wait()
+        return await super()._pass_on(data, writer, towards)
+
+
+async def test_a_leader_that_stalls_while_it_renews_its_lease_keeps_nobody_from_it(ledger_url: str) -> None:
+    """A renewal that waited for its COMMIT would keep the lease's row locked, and a standby out, for as long."""
+    standby = await asyncpg.connect(ledger_url)
+    epoch = await lease.take(standby, "one", "leader", 60.0)
+    assert epoch is not None
+    async with NeverCommits(ledger_url) as proxy:
+        leader = await asyncpg.connect(proxy.url)
+        async with asyncio.timeout(patience_s(10)):
+            await lease.renew(leader, "one", "leader", epoch, 0.0)
+        async with asyncio.timeout(patience_s(10)):
+            while await lease.take(standby, "one", "standby", 60.0) is None:
+                await asyncio.sleep(0.05)
+        leader.terminate()
+    await standby.close()

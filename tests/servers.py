@@ -1,0 +1,153 @@
+"""Real servers for the tests, run by programs of their own, so that a test can kill a server, its program, or both.
+
+Run as a module, this file is such a program: it holds one embedded server until its standard input ends.
+"""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
+from itertools import count
+from pathlib import Path
+
+import asyncpg
+
+from jackpot.embedded import EmbeddedBroker, EmbeddedPostgres
+from jackpot.errors import UserError
+
+ROOT = Path(__file__).parent.parent
+MEMORY = Path("/dev/shm")
+MEMORY_BYTES_MIN = 4 * 2**30
+
+_numbers = count(1)
+
+
+@contextmanager
+def open_directory(*, in_memory: bool = False) -> Iterator[Path]:
+    """A directory that the account of an embedded server can reach when the tests run as root; tmp_path it cannot.
+
+    In memory, where there is plenty, a database is made and dropped in a sixth of the time.
+    """
+    room = os.statvfs(MEMORY) if in_memory and MEMORY.is_dir() else None
+    fits = room and room.f_bavail * room.f_frsize >= MEMORY_BYTES_MIN and not room.f_flag & os.ST_NOEXEC
+    directory = Path(tempfile.mkdtemp(prefix="jackpot-test-", dir=MEMORY if fits else None))
+    directory.chmod(0o755)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory)
+
+
+class ServerProgram:
+    """A program that holds an embedded server: `kind` is `postgres` or `broker`."""
+
+    def __init__(self, kind: str, data_dir: Path) -> None:
+        self.kind = kind
+        self.data_dir = data_dir
+        self.url = ""
+        self._program: subprocess.Popen[str] | None = None
+
+    def start(self) -> str:
+        argv = [sys.executable, "-m", "tests.servers", self.kind, str(self.data_dir)]
+        self._program = subprocess.Popen(argv, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._program.stdout is not None
+        self.url = json.loads(self._program.stdout.readline())["url"]
+        return self.url
+
+    def stop(self) -> None:
+        """Ends the program in good order, and with it the server."""
+        assert self._program is not None
+        self._program.communicate()
+        assert self._program.returncode == 0
+
+    def kill_program(self) -> None:
+        """kill -9; the server then ends by itself."""
+        assert self._program is not None
+        self._program.kill()
+        self._program.communicate()
+
+    def kill_server(self) -> None:
+        """kill -9; the program then starts it again."""
+        os.kill(self.server_pid, signal.SIGKILL)
+
+    def kill(self) -> None:
+        """kill -9 of both, the program first: nothing runs until `start`."""
+        pid = self.server_pid
+        self.kill_program()
+        with suppress(ProcessLookupError):  # its death signal was faster
+            os.kill(pid, signal.SIGKILL)
+
+    @property
+    def server_pid(self) -> int:
+        assert self._program is not None
+        children = Path(f"/proc/{self._program.pid}/task/{self._program.pid}/children").read_text().split()
+        return int(children[0])
+
+
+class PostgresProgram(ServerProgram):
+    """PostgreSQL with databases that are made for one test."""
+
+    def __init__(self, data_dir: Path) -> None:
+        super().__init__("postgres", data_dir)
+
+    def url_of(self, role: str, database: str) -> str:
+        return EmbeddedPostgres(self.data_dir).url_of(role, database)
+
+    @asynccontextmanager
+    async def database(self, template: str = "template1") -> AsyncIterator[str]:
+        """The URL of a new database, empty or like `template`, that the role `jackpot` owns."""
+        name = f"test_{next(_numbers)}"
+        await self.as_superuser(f"CREATE DATABASE {name} OWNER jackpot TEMPLATE {template}")
+        try:
+            yield self.url_of("jackpot", name)
+        finally:
+            await self.as_superuser(f"DROP DATABASE {name} WITH (FORCE)")
+
+    async def as_superuser(self, statement: str) -> None:
+        connection = await asyncpg.connect(self.url_of("postgres", "postgres"))
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()
+
+
+class RestartableBroker:
+    """A broker of `tests.brokers` that keeps its port and its data when it is killed and started again."""
+
+    def __init__(self, broker: Callable[..., AbstractContextManager[int]], directory: Path) -> None:
+        self._broker = broker
+        self._directory = directory
+        self._port: int | None = None
+        self._running = ExitStack()
+
+    def start(self) -> str:
+        self._port = self._running.enter_context(self._broker(self._directory, port=self._port))
+        return self.url
+
+    def kill(self) -> None:
+        """kill -9."""
+        self._running.close()
+
+    @property
+    def url(self) -> str:
+        return f"mqtt://127.0.0.1:{self._port}"
+
+
+async def _hold(kind: str, data_dir: Path) -> None:
+    server = EmbeddedPostgres(data_dir) if kind == "postgres" else EmbeddedBroker(data_dir)
+    async with server as url:
+        print(json.dumps({"url": url}), flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+
+if __name__ == "__main__":
+    try:
+        asyncio.run(_hold(sys.argv[1], Path(sys.argv[2])))
+    except UserError as error:
+        sys.exit(str(error))

@@ -1,0 +1,259 @@
+"""What goes wrong on the floor, and what people do to a link. Each seed has its own weather: some faults, not others."""
+
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from jackpot.link.commands import (
+    AnyCommand,
+    BalanceAdjusted,
+    LinkResumed,
+    LinkSuspended,
+    ParametersChanged,
+    RoundConcluded,
+)
+from tests.simulation.daemon import Daemon
+from tests.simulation.database import Mischief
+from tests.simulation.loop import Process
+from tests.simulation.tables import Table
+from tests.simulation.trace import lifelike
+
+if TYPE_CHECKING:
+    from tests.simulation.sign import Sign
+    from tests.simulation.world import World
+
+DAY_S = 86_400.0
+POINTS = ("received", "begun", "committed", "replied", "acknowledged")
+
+
+def terms(chance: random.Random) -> dict[str, Any]:
+    """What a link runs by: small resets and odd rates, so that reserves run dry and cents are left over."""
+    reset = chance.choice([10_000_000, 50_000, 1_009, 101, 0])
+    return {
+        "currency": "SGD",
+        "unit_cents": chance.choice([500, 500, 3]),
+        "increment_bp": chance.choice([2_500, 9_000, 333, 1]),
+        "reserve_bp": chance.choice([310, 1_000, 17, 0]),
+        "reset_cents": reset,
+        "shared_straight_flush": chance.choice(["successive", "reset_amount"]),
+        "ceiling_cents": chance.choice([None, None, reset + 1, reset + 9_000]),
+    }
+
+
+class Weather:
+    """Draws what happens next, until the house closes."""
+
+    def __init__(self, world: "World", chance: random.Random, only: Sequence[str]) -> None:
+        """`only`: let these faults alone happen, and often."""
+        self.world = world
+        self.chance = chance
+        self.happened: Counter[str] = Counter()
+        self.closing = False
+        kinds: list[Callable[[], None]] = [
+            self.kill_a_daemon,
+            self.kill_a_daemon_at_a_point,
+            self.stop_a_daemon_for_a_while,
+            self.hold_a_batch_until_another_leads,
+            self.restart_a_daemon_in_good_order,
+            self.cut_a_daemon_off_the_broker,
+            self.cut_a_daemon_off_the_database,
+            self.set_a_clock,
+            self.break_connections,
+            self.crash_the_broker,
+            self.crash_the_database,
+            self.conflicts_and_lost_answers,
+            self.slow_database,
+            self.kill_a_table,
+            self.stop_a_table_for_a_while,
+            self.cut_a_table_off,
+            self.suspend_for_a_while,
+            self.change_parameters,
+            self.adjust_a_balance,
+            self.conclude_a_round,
+        ]
+        self.kinds = chance.sample(kinds, chance.randint(6, len(kinds)))
+        self.every_s = DAY_S / chance.choice([5, 12, 30])
+        if only:
+            self.kinds = [kind for kind in kinds if kind.__name__ in only]
+            self.every_s = DAY_S / 30
+        losses = [0, 5, 40]
+        self.lost, self.doubled, self.held_back = (chance.choice(losses) for _ in range(3))
+        self._commands = 0
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(self.chance.expovariate(1 / self.every_s))
+            if self.closing:
+                return
+            happens = self.chance.choice(self.kinds)
+            self.happened[happens.__name__] += 1
+            self.world.trace.note("weather", happens.__name__)
+            happens()
+
+    def fates(self, topic: str) -> list[float]:
+        """What becomes of the copies of an event that the broker has confirmed, in a thousand."""
+        if self.closing or not topic.endswith("/events"):
+            return [0.0]
+        drawn = self.chance.randrange(1000)
+        if drawn < self.lost:
+            return []
+        if drawn < self.lost + self.doubled:
+            return [0.0, self._delay_s()]
+        if drawn < self.lost + self.doubled + self.held_back:
+            return [self._delay_s()]
+        return [0.0]
+
+    def _delay_s(self) -> float:
+        return self.chance.choice([lifelike(self.chance.uniform(0, 1)), self.chance.uniform(0, DAY_S)])
+
+    def _later(self, seconds_in_life: float, callback: Callable[[], None]) -> None:
+        self.world.loop.call_later(lifelike(self.chance.uniform(0.1, seconds_in_life)), callback)
+
+    def _daemon(self) -> Daemon:
+        return self.chance.choice(self.world.daemons)
+
+    def _table(self) -> Table:
+        return self.chance.choice(self.world.tables)
+
+    # Daemons.
+
+    def kill_a_daemon(self) -> None:
+        self._daemon().kill(silently=self.chance.random() < 0.3)
+
+    def kill_a_daemon_at_a_point(self) -> None:
+        for daemon in self.world.daemons:
+            daemon.die_at = self.chance.choice(POINTS)
+
+    def stop_a_daemon_for_a_while(self) -> None:
+        self._stop(self._daemon().process)
+
+    def _stop(self, process: Process) -> None:
+        process.stop()
+        self._later(self.chance.choice([2, 8, 60]), process.go_on)
+
+    def hold_a_batch_until_another_leads(self) -> None:
+        """The leader's next batch is on its way when it stops; it arrives, and it goes on, just after a takeover."""
+        database = self.world.database
+        link = self.chance.choice(list(database.links.values()))
+        leader = next((daemon for daemon in self.world.daemons if daemon.process.name == link.holder), None)
+        if leader is None or not leader.process.running:
+            return
+        process = leader.process
+        database.held_writer = process.name
+        if self.chance.random() < 0.5:
+            database.mischief = Mischief(conflict=1000)
+            self._later(10, self._calm)
+
+        def stop() -> None:
+            process.stop()
+            self._later(8, process.go_on)
+
+        self._later(2, stop)
+        self._later(15, database.release_held)
+
+    def restart_a_daemon_in_good_order(self) -> None:
+        daemon = self._daemon()
+        process = daemon.process
+        if process.running:
+            daemon.close()
+            self._later(60, lambda: daemon.kill() if daemon.process is process else None)
+
+    def cut_a_daemon_off_the_broker(self) -> None:
+        self.world.network.block(self._daemon().process, lifelike(self.chance.uniform(0, 30)))
+
+    def cut_a_daemon_off_the_database(self) -> None:
+        self.world.database.block(self._daemon().process, lifelike(self.chance.uniform(0, 30)))
+
+    def set_a_clock(self) -> None:
+        clocks: list[Daemon | Table] = [*self.world.daemons, *self.world.tables]
+        who = self.chance.choice(clocks)
+        who.clock_off_s += self.chance.choice([-1, 1]) * self.chance.choice([0.5, 30.0, 5_000.0, DAY_S])
+
+    # Servers and networks.
+
+    def break_connections(self) -> None:
+        everyone: list[Daemon | Table | Sign] = [*self.world.daemons, *self.world.tables, self.world.sign]
+        for who in everyone:
+            if self.chance.random() < 0.4:
+                self.world.network.flap(who.process)
+
+    def crash_the_broker(self) -> None:
+        if self.world.broker.up:
+            wiped = self.chance.random() < 0.2
+            self.world.broker.crash(forgets=self.chance.choice([0.0, 0.5, 1.0]), wiped=wiped)
+            self._later(20, self.world.broker.start)
+
+    def crash_the_database(self) -> None:
+        if self.world.database.up:
+            self.world.database.crash()
+            self._later(20, self.world.database.start)
+
+    def conflicts_and_lost_answers(self) -> None:
+        self.world.database.mischief = Mischief(*(self.chance.choice([0, 60, 200]) for _ in range(4)))
+        if self.chance.random() < 0.2:
+            self.world.database.mischief = Mischief(conflict=950)
+        self._later(60, self._calm)
+
+    def _calm(self) -> None:
+        self.world.database.mischief = Mischief()
+
+    def slow_database(self) -> None:
+        database = self.world.database
+        usual_s = database.usual_s
+        database.typical_s = usual_s * self.chance.choice([10, 100])
+        self._later(30, lambda: setattr(database, "typical_s", usual_s))
+
+    # Tables.
+
+    def kill_a_table(self) -> None:
+        table = self._table()
+        if not table.process.killed:
+            table.kill()
+            self._later(self.chance.choice([5, 30, 300]), table.start)
+
+    def stop_a_table_for_a_while(self) -> None:
+        self._stop(self._table().process)
+
+    def cut_a_table_off(self) -> None:
+        seconds = self.chance.choice([lifelike(self.chance.uniform(0, 30)), self.chance.uniform(0, DAY_S)])
+        self.world.network.block(self._table().process, seconds)
+
+    # People.
+
+    def _ask(self, link: str, kind: type[Any], **what: Any) -> None:
+        self._commands += 1
+        command: AnyCommand = kind(id=f"c{self._commands}", by="ann", reason="it had to be", **what)
+        self.world.auditor.asked[command.id] = json.loads(msgspec.json.encode(command))
+        self.world.database.leave_request(link, command)
+
+    def _link(self) -> str:
+        return self.chance.choice(list(self.world.auditor.files))
+
+    def suspend_for_a_while(self) -> None:
+        link = self._link()
+        self._ask(link, LinkSuspended)
+        self._later(20, lambda: self.resume(link))
+
+    def resume(self, link: str) -> None:
+        self._ask(link, LinkResumed)
+
+    def change_parameters(self) -> None:
+        effective = self.chance.choice(["at_once", "next_win"])
+        self._ask(
+            self._link(), ParametersChanged, approved_by="bob", effective=effective, parameters=terms(self.chance)
+        )
+
+    def adjust_a_balance(self) -> None:
+        account, cents = self.chance.choice(["pool", "reserve"]), self.chance.choice([-900, -17, 1, 12_345])
+        self._ask(self._link(), BalanceAdjusted, approved_by="bob", account=account, amount_cents=cents)
+
+    def conclude_a_round(self) -> None:
+        table = self._table()
+        if table.rounds:
+            outcome = self.chance.choice(["settled", "void"])
+            self._ask(table.link, RoundConcluded, table=table.table, round=f"r{table.rounds}", outcome=outcome)

@@ -1,0 +1,115 @@
+"""Puts the product on the stage: everything of it is real but the clock, the network's bytes and PostgreSQL.
+
+What is replaced is listed here and nowhere else: the ledger's functions that speak SQL, `time` and `uuid` where they
+are read, the loggers, and how long things take.
+"""
+
+import random
+import uuid
+from collections.abc import Callable, Collection
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+import pytest
+
+from jackpot import desk, leader
+from jackpot.floor import table
+from jackpot.ledger import audit, lease, load, post, requests, store
+from jackpot.link.state import LinkState
+from jackpot.wire import channel, mqtt, session
+from tests.simulation.database import Connection, Database
+from tests.simulation.ledger import written
+from tests.simulation.loop import PROCESS, VirtualLoop
+from tests.simulation.trace import Trace, lifelike
+
+T = TypeVar("T")
+
+WAITS = {
+    leader: ("LEASE_S", "RENEW_EVERY_S", "STANDBY_EVERY_S", "REQUESTS_EVERY_S", "AUDIT_EVERY_S"),
+    channel: ("METER_EVERY_S", "METER_AT_LEAST_EVERY_S", "NOTICES_EVERY_S"),
+    desk: ("ATTEMPT_PAUSE_S",),
+    store: ("RESOLVE_PAUSE_S",),
+    table: ("RESEND_AFTER_S", "GO_BACK_AFTER_S"),
+    mqtt: ("CLOSE_TIMEOUT_S",),
+}
+
+
+def set_stage(patch: pytest.MonkeyPatch, loop: VirtualLoop, database: Database, trace: Trace, seed: int) -> None:
+    _slow_down(patch)
+    _replace_postgresql(patch, database)
+    chance = random.Random(f"{seed} ids")
+    for module in (leader, table):
+        patch.setattr(module, "uuid", SimpleNamespace(uuid4=lambda: uuid.UUID(int=chance.getrandbits(128), version=4)))
+    patch.setattr(leader, "time", SimpleNamespace(monotonic=loop.time))
+    for module in (desk, leader, channel, session):
+        patch.setattr(module, "log", Scribe(trace))
+    # A set's order differs from one Python process to the next, and with it the order of what is published.
+    publish_states = channel.Channel._publish_states
+    patch.setattr(channel.Channel, "_publish_states", lambda self, tables: publish_states(self, sorted(tables)))
+
+
+def _slow_down(patch: pytest.MonkeyPatch) -> None:
+    for module, names in WAITS.items():
+        for name in names:
+            patch.setattr(module, name, lifelike(getattr(module, name)))
+    patch.setattr(session, "BACKOFF_S", tuple(lifelike(pause) for pause in session.BACKOFF_S))
+    opened: Any = mqtt.Connection.open
+    defaults = opened.__func__.__kwdefaults__
+    slow = {name: int(lifelike(defaults[name])) for name in ("keepalive_s", "timeout_s")}
+    patch.setattr(opened.__func__, "__kwdefaults__", {**defaults, **slow})
+
+
+def _replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:
+    async def connect_writer(*_: object) -> Connection:
+        return database.connect(PROCESS.get())
+
+    async def commit(connection: Connection, batch: post.Batch, state: LinkState, *, sent: int) -> None:
+        await connection.write(written(batch, state, sent))
+
+    async def kept(connection: Connection, ids: Collection[str]) -> dict[str, load.Kept]:
+        return await connection.ask(lambda: {id_: database.ids[id_] for id_ in ids if id_ in database.ids})
+
+    async def give_up(connection: Connection, link: str, holder: str, epoch: int, *, sent: int) -> None:
+        await connection.ask(lambda: database.give_up_lease(link, holder, epoch, sent))
+
+    async def answers_between(
+        connection: Connection, link: str, sent: int, upto: int, most: int
+    ) -> list[tuple[int, str, bytes]]:
+        events = await connection.ask(lambda: database.links[link].events[sent:upto])
+        return [(row["n"], row["table_id"], row["answer"]) for row in events if row["table_id"] is not None][:most]
+
+    async def self_audit(connection: Connection, link: str) -> None:
+        return None  # the auditor of the simulation looks more closely
+
+    def asking(question: Callable[..., T]) -> Callable[..., Any]:
+        async def ask(connection: Connection, *args: Any) -> T:
+            return await connection.ask(lambda: question(*args))
+
+        return ask
+
+    patch.setattr(store, "connect_writer", connect_writer)
+    patch.setattr(post, "commit", commit)
+    patch.setattr(load, "load", asking(database.load))
+    patch.setattr(load, "kept", kept)
+    patch.setattr(load, "past", asking(database.past))
+    patch.setattr(load, "holds", asking(database.holds))
+    patch.setattr(load, "answers_between", answers_between)
+    patch.setattr(lease, "take", asking(database.take_lease))
+    patch.setattr(lease, "renew", asking(database.renew_lease))
+    patch.setattr(lease, "give_up", give_up)
+    patch.setattr(requests, "waiting", asking(database.requests_of))
+    patch.setattr(requests, "answer", asking(database.answer_request))
+    patch.setattr(audit, "self_audit", self_audit)
+
+
+class Scribe:
+    """Takes the product's log down into the trace."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def info(self, event: str, **fields: Any) -> None:
+        process = PROCESS.get(None)
+        self._trace.note("?" if process is None else process.name, f"{event} {fields}")
+
+    debug = warning = error = exception = info

