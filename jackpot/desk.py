@@ -7,28 +7,25 @@ away, and it is read again. A crash before the commit means that tables send aga
 
 import asyncio
 import datetime as dt
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Protocol
 
-import msgspec
 import structlog
 
 from jackpot import metrics
 from jackpot.ledger.errors import AlreadyThere, Deposed, Impossible, LedgerError, TryAgain
 from jackpot.ledger.load import Kept, rfc3339
 from jackpot.ledger.post import Batch
-from jackpot.ledger.record import Head, Record
+from jackpot.ledger.record import Head
 from jackpot.link import events as ev
 from jackpot.link.awards import Award
-from jackpot.link.changes import Accepted, remember
-from jackpot.link.commands import AnyCommand, LinkSuspended, NotPossible, carry_out
-from jackpot.link.decide import step
+from jackpot.link.commands import AnyCommand, LinkSuspended
 from jackpot.link.gaming_day import GamingDay
 from jackpot.link.refusals import Code, Refused
 from jackpot.link.state import LinkState, Past, RoundKey
+from jackpot.sitting import Arrival, Order, Outcome, Sitting
 from jackpot.wire import codec
 from jackpot.wire.codec import Unreadable
 
@@ -63,50 +60,6 @@ class Outlet(Protocol):
     def committed(self, state: LinkState, n: int, tables: Iterable[str]) -> None: ...
     def acknowledge(self, tokens: Iterable[Any]) -> None: ...
     def quarantine(self, table: str, payload: bytes, refused: Refused) -> None: ...
-
-
-@dataclass(slots=True)
-class Arrival:
-    """An event as it came, not yet read."""
-
-    table: str
-    payload: bytes
-    token: Any = None
-    """What the wire needs to acknowledge it."""
-
-
-@dataclass(slots=True)
-class Order:
-    """A command of a person or of the controller, and where its answer goes."""
-
-    command: AnyCommand
-    answer: asyncio.Future[dict[str, Any]]
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What is said and sent once the batch is committed."""
-
-    replies: list[tuple[str, bytes]] = field(default_factory=list)
-    awards: list[Award] = field(default_factory=list)
-    paid: list[Award] = field(default_factory=list)
-    tables: set[str] = field(default_factory=set)
-    orders: list[tuple[Order, dict[str, Any]]] = field(default_factory=list)
-    judged: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-
-@dataclass(slots=True)
-class Sitting:
-    """One attempt at a batch: what is known before it, and what comes of it."""
-
-    state: LinkState
-    seen: dict[str, Kept]
-    past: Past
-    taken_for_new: set[str]
-    """Ids that were not looked up: a unique index refuses the batch if one was there before."""
-    batch: Batch
-    at: str
-    outcome: Outcome = field(default_factory=Outcome)
 
 
 class Desk:
@@ -285,15 +238,15 @@ class Desk:
         seen, past, new = await self._look_up(state, taken, read, careful=careful)
         at = max(self._now(), self._head.at)
         batch = Batch(self._head, state, at, self._gaming_day.day(at))
-        sitting = Sitting(state, seen, past, new, batch, rfc3339(at))
+        sitting = Sitting(state, self._directory, seen, past, new, batch, rfc3339(at))
         for item, event in zip(taken, read, strict=True):
             if isinstance(item, Order):
-                self._carry_out(item, sitting)
+                sitting.carry_out(item)
             elif isinstance(event, Unreadable):
                 self._outlet.quarantine(item.table, item.payload, event.refused)
                 sitting.outcome.replies.append((item.table, codec.encode(codec.answer_unreadable(event))))
             elif not isinstance(event, Order):
-                self._judge(item, event, sitting)
+                sitting.judge(item, event)
         if batch.records:
             self._at_point("begun")
             started = perf_counter()
@@ -347,82 +300,3 @@ class Desk:
         seen = await self._store.kept(ids) if ids else {}
         past = await self._store.past(rounds, awards) if rounds or awards else Past()
         return seen, past, new
-
-    def _judge(self, arrival: Arrival, event: ev.TableEvent, sitting: Sitting) -> None:
-        table, outcome = arrival.table, sitting.outcome
-        refused = misdirected(self._directory, self.link, table)
-        first = sitting.seen.get(event.id)
-        if refused is None and first is not None:
-            if (first.link, first.table, first.payload) == (self.link, table, arrival.payload):
-                outcome.judged[event.type, "duplicate"] += 1
-                outcome.replies.append((table, codec.as_duplicate(first.answer)))
-                return
-            log.error("id_reused", link=self.link, table=table, event_id=event.id)
-            metrics.ids_reused.labels(self.link).inc()
-            refused = Refused(Code.ID_REUSED, f"Event id {event.id} was used for something else; ids are for ever.")
-        decision = refused or step(sitting.state, table, event, at=sitting.at, past=sitting.past)
-        if refused is None and isinstance(decision, Refused) and event.id in sitting.taken_for_new:
-            _require_written(event, decision)
-        answer = codec.encode(codec.answer(event, decision))
-        outcome.replies.append((table, answer))
-        accepted = decision if isinstance(decision, Accepted) else None
-        outcome.judged[event.type, "refused" if accepted is None else "accepted"] += 1
-        if not decision.recorded:
-            return
-        round_ = getattr(event, "round", None)
-        record = Record(event.id, table, event.seq, event.type, round_, arrival.payload, answer, accepted)
-        sitting.batch.add(record, event)
-        sitting.seen[event.id] = Kept(self.link, table, arrival.payload, answer)
-        outcome.tables.add(table)
-        if accepted is not None:
-            self._note(accepted, outcome)
-
-    def _carry_out(self, order: Order, sitting: Sitting) -> None:
-        command, outcome = order.command, sitting.outcome
-        if (first := sitting.seen.get(command.id)) is not None:
-            outcome.orders.append((order, msgspec.json.decode(first.answer)))
-            return
-        try:
-            accepted = carry_out(sitting.state, command, at=sitting.at)
-        except NotPossible as error:
-            outcome.orders.append((order, {"status": "refused", "message": str(error)}))
-            return
-        remember(sitting.past, accepted)
-        answer = {"status": "accepted", "result": accepted.result}
-        payload = msgspec.json.encode(command)
-        round_ = getattr(command, "round", None)
-        record = Record(command.id, None, None, command.type, round_, payload, codec.encode(answer), accepted)
-        sitting.batch.add(record)
-        sitting.seen[command.id] = Kept(self.link, None, payload, record.answer)
-        outcome.orders.append((order, answer))
-        outcome.tables.update(sitting.state.tables)
-        self._note(accepted, outcome)
-        log.info("command_carried_out", link=self.link, type=command.type, by=command.by, reason=command.reason)
-
-    def _note(self, accepted: Accepted, outcome: Outcome) -> None:
-        outcome.tables.update(round_.table for round_ in accepted.rounds)
-        outcome.awards.extend(accepted.awards)
-        if accepted.paid is not None:
-            outcome.paid.append(accepted.paid)
-        for award in accepted.awards:
-            log.info("award_made", link=self.link, award=award.id, table=award.table, amount_cents=award.amount_cents)
-
-
-def _require_written(event: ev.TableEvent, refused: Refused) -> None:
-    """It was taken for new, but nothing is written that a unique index could refuse if it, or its round, is not."""
-    if not refused.recorded or refused.code is Code.PREVIOUS_ROUND_OPEN:
-        raise AlreadyThere(f"event {event.id} is refused as {refused.code}; whether it is new must be looked up")
-
-
-def misdirected(directory: dict[str, str | None], link: str, table: str) -> Refused | None:
-    """Whether this table may speak on this link. `directory` holds the link of every configured table."""
-    if table not in directory:
-        return Refused(Code.UNKNOWN_TABLE, f"No table {table} is configured; check the topic, or add the table.")
-    home = directory[table]
-    if home is None:
-        return Refused(Code.NOT_LINKED, f"Table {table} is not linked: its game feeds no progressive jackpot here.")
-    if home != link:
-        return Refused(
-            Code.WRONG_LINK, f"Table {table} belongs to link {home}, not {link}; publish below its own link."
-        )
-    return None

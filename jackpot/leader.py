@@ -18,7 +18,7 @@ import structlog
 
 from jackpot import metrics
 from jackpot.config import Config, Link
-from jackpot.desk import Arrival, Desk, Order
+from jackpot.desk import Desk
 from jackpot.ledger import audit, lease, load, requests
 from jackpot.ledger.errors import Deposed, LedgerError
 from jackpot.ledger.heads import HeadsFile, keep_heads
@@ -29,6 +29,7 @@ from jackpot.ledger.store import Store
 from jackpot.link.commands import AnyCommand, LinkOpened, LinkSuspended, TablesConfigured, parameters_document
 from jackpot.link.gaming_day import GamingDay
 from jackpot.link.state import LinkState
+from jackpot.sitting import Arrival, Order
 from jackpot.wire.channel import Channel
 from jackpot.wire.mqtt import Broker, Message
 from jackpot.wire.proof import Reader

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection
 
 from jackpot import metrics
-from jackpot.desk import misdirected
 from jackpot.link.refusals import Refused
+from jackpot.sitting import misdirected
 from jackpot.wire import codec, topics
 from jackpot.wire.codec import Unreadable
 from jackpot.wire.mqtt import Broker, Message, MqttError

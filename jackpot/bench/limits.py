@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import asyncpg
 
-from jackpot.desk import Arrival, Desk, Order
+from jackpot.desk import Desk
 from jackpot.ledger import lease, load, post
 from jackpot.ledger.connection import connect_writer
 from jackpot.ledger.load import Kept
@@ -19,6 +19,7 @@ from jackpot.link.commands import LinkOpened, TablesConfigured, parameters_docum
 from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
 from jackpot.link.state import LinkState, Past
+from jackpot.sitting import Arrival, Order
 from jackpot.wire import topics
 from jackpot.wire.mqtt import Broker, Connection, Message
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from jackpot import desk, leader
+from jackpot import desk, leader, sitting
 from jackpot.desk import Desk
 from jackpot.floor.table import TableController
 from jackpot.ledger.load import Kept
@@ -286,7 +286,7 @@ def found_a_leader_vouches_before_it_has_read_where_the_link_stands(patch: pytes
 
 @shows("conclude_a_round", "slow_database")
 def found_a_round_ended_by_a_person_is_forgotten_within_the_batch(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(desk, "remember", lambda *_: None)
+    patch.setattr(sitting, "remember", lambda *_: None)
 
 
 @shows("suspend_for_a_while")
@@ -300,8 +300,8 @@ def found_a_table_takes_anybodys_answer_with_its_seq_for_its_own(patch: pytest.M
 
 @shows("conclude_a_round", "conflicts_and_lost_answers", "crash_the_database")
 def found_an_order_is_judged_again_when_its_answer_was_lost(patch: pytest.MonkeyPatch) -> None:
-    def carry_out(inner: Any, self: Any, order: Any, sitting: Any) -> None:
-        sitting.seen.pop(order.command.id, None)
-        inner(self, order, sitting)
+    def carry_out(inner: Any, self: Any, order: Any) -> None:
+        self.seen.pop(order.command.id, None)
+        inner(self, order)
 
-    around(patch, Desk, "_carry_out", carry_out)
+    around(patch, sitting.Sitting, "carry_out", carry_out)

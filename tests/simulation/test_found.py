@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jackpot.cli.verify import LANGUAGE
-from jackpot.desk import Arrival, Desk, Order
+from jackpot.desk import Desk
 from jackpot.floor.journal import MemoryJournal
 from jackpot.floor.table import TableController
 from jackpot.ledger.errors import Deposed, TryAgain
@@ -21,6 +21,7 @@ from jackpot.link.commands import AnyCommand, LinkOpened, RoundConcluded, Tables
 from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
 from jackpot.link.state import LinkState, Past, RoundKey
+from jackpot.sitting import Arrival, Order
 from tests.simulation.broker import Broker, Sent
 from tests.simulation.daemon import Daemon
 from tests.simulation.database import Database
