@@ -87,6 +87,8 @@ class Desk:
         self._awake = asyncio.Event()
         self._closing = False
         self._head = Head()
+        self._commit_seconds = metrics.commit_seconds.labels(link)
+        self._batch_events = metrics.batch_events.labels(link)
         self.state: LinkState | None = None
         """None while it must be read again."""
 
@@ -251,8 +253,8 @@ class Desk:
             self._at_point("begun")
             started = perf_counter()
             await self._store.commit(batch, state, sent=self._outlet.sent)
-            metrics.commit_seconds.labels(self.link).observe(perf_counter() - started)
-            metrics.batch_events.labels(self.link).observe(len(batch.records))
+            self._commit_seconds.observe(perf_counter() - started)
+            self._batch_events.observe(len(batch.records))
             self._head = batch.head
         return sitting.outcome
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 from jackpot.wire import topics
 from jackpot.wire.mqtt import Broker, Connection, Message
@@ -40,8 +41,10 @@ class Measured:
 class LoadTable:
     """One table's endless play: rounds of seven jackpot wagers, closed and settled."""
 
-    def __init__(self, link: str, table: str, next_seq: int) -> None:
+    def __init__(self, link: str, table: str, next_seq: int = 1, left_open: str | None = None) -> None:
+        """`left_open` is a round of earlier play, to be voided first."""
         self.link, self.table = link, table
+        self._left_open = left_open
         self.topic = topics.events(link, table)
         self.replies = topics.replies(link, table)
         self._seq = next_seq
@@ -51,6 +54,8 @@ class LoadTable:
 
     def _play(self) -> Iterator[bytes]:
         number = 0
+        if self._left_open is not None:
+            yield self._event("round.voided", self._left_open, reason="left open")
         while True:
             number += 1
             round_ = f"{self._run}-{number}"
@@ -60,7 +65,7 @@ class LoadTable:
             yield self._event("round.closed", round_)
             yield self._event("round.settled", round_)
 
-    def _event(self, type_: str, round_: str, **more: int) -> bytes:
+    def _event(self, type_: str, round_: str, **more: Any) -> bytes:
         event = {"id": str(uuid.uuid4()), "seq": self._seq, "type": type_, "round": round_}
         self._seq += 1
         return json.dumps({**event, "at": "2026-11-16T02:00:00.000Z", **more}).encode()

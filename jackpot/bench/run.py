@@ -40,12 +40,12 @@ async def measure(at: Ground, say: Say, seconds: float) -> dict[str, Any]:
 
 
 async def load_tables(at: Ground, links: int, count: int) -> list[LoadTable]:
-    """The tables with the seq each is at, from their retained states."""
-    next_seq: dict[str, int] = {}
+    """The tables with the seq and the round each is at, from their retained states."""
+    at_seq: dict[str, tuple[int, str | None]] = {}
 
     def on_state(message: Message) -> None:
         state = json.loads(message.payload)
-        next_seq[state["table"]] = state["next_seq"]
+        at_seq[state["table"]] = state["next_seq"], state["round"] and state["round"]["id"]
         message.connection.ack(message)
 
     connection = await Connection.open(
@@ -54,7 +54,7 @@ async def load_tables(at: Ground, links: int, count: int) -> list[LoadTable]:
     await asyncio.sleep(1.0)
     await connection.close()
     names = [(link_name(n % links), table_name(n)) for n in range(count)]
-    return [LoadTable(link, table, next_seq.get(table, 1)) for link, table in names]
+    return [LoadTable(link, table, *at_seq.get(table, (1, None))) for link, table in names]
 
 
 async def _throughput(at: Ground, seconds: float, say: Say) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _line(quantiles: dict[str, float]) -> str:
 async def _limits(at: Ground, seconds: float, batch: int, say: Say) -> dict[str, float]:
     one = await limits.one_transaction_a_wager(at.database_url, seconds, CLIENTS)
     say(f"  (a) one SERIALIZABLE transaction a wager, {CLIENTS} clients: {one:,.0f} wagers/s")
-    tables = [LoadTable("scratch", f"S-{n:04d}", 1) for n in range(TABLES)]
+    tables = [LoadTable("scratch", f"S-{n:04d}") for n in range(TABLES)]
     payloads = [(table.table, table.next()) for _ in range(500) for table in tables]
     bare = await limits.same_batches_bare(at.database_url, payloads, batch)
     say(f"  (b) the same batches by bare asyncpg, {batch} events each: {bare:,.0f} events/s")
@@ -121,7 +121,7 @@ async def _echo_load(at: Ground) -> AsyncIterator[Load]:
     """A load whose events are echoed by a process of its own, as the daemon is one."""
     program = (sys.executable, "-m", "jackpot.bench.echo", at.mqtt_url, ECHO_LINK)
     process = await asyncio.create_subprocess_exec(*program, stdout=asyncio.subprocess.PIPE)
-    load = Load(at.broker, [LoadTable(ECHO_LINK, table_name(n), 1) for n in range(TABLES)])
+    load = Load(at.broker, [LoadTable(ECHO_LINK, table_name(n)) for n in range(TABLES)])
     try:
         if process.stdout is not None:
             await process.stdout.readline()

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from jackpot.ledger.connection import AnyConnection
 from jackpot.ledger.errors import translated
@@ -18,8 +19,7 @@ from jackpot.link.state import LinkState, Past, RoundKey
 from jackpot.rules.megalink import Rank
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """An event that the ledger holds, for a resend of it."""
 
     link: str

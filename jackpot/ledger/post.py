@@ -47,6 +47,7 @@ class Batch:
         self.journal = before.journal
         self.chain = before.chain
         self.parameters_version = state.parameters_version
+        self._parameters, self._tables = state.parameters, state.tables
         self.records: list[Record] = []
         self.chains: list[bytes] = []
         self.rounds: dict[RoundKey, tuple[Round, int]] = {}
@@ -77,6 +78,13 @@ class Batch:
         self.records.append(record)
         self.n = n
         self.journal += len(journals)
+
+    def changed_documents(self, state: LinkState) -> tuple[str | None, str | None]:
+        """Parameters and tables, which are large and seldom change: None leaves them as they are in the ledger."""
+        return (
+            None if state.parameters is self._parameters else _json(parameters_document(state.parameters)),
+            None if state.tables is self._tables else _json(state.tables_document()),
+        )
 
     def _rest(self, kind: str, row: dict[str, Any]) -> None:
         self.rest.setdefault(kind, []).append(row)
@@ -129,6 +137,7 @@ class Batch:
 async def commit(connection: AnyConnection, batch: Batch, state: LinkState, *, sent: int) -> None:
     """Write the batch and the state it leads to, or nothing. Returns when it is durable."""
     records, rounds, head = batch.records, batch.rounds, batch.head
+    parameters, tables = batch.changed_documents(state)
     with translated():
         moved = await connection.fetchval(
             _POST,
@@ -145,9 +154,9 @@ async def commit(connection: AnyConnection, batch: Batch, state: LinkState, *, s
             *state.balances.amounts(),
             state.suspended,
             state.parameters_version,
-            _json(parameters_document(state.parameters)),
+            parameters,
             None if state.parameters_next is None else _json(parameters_document(state.parameters_next)),
-            _json(state.tables_document()),
+            tables,
             sent,
             [record.id for record in records],
             [record.table for record in records],

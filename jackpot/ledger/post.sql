@@ -1,11 +1,12 @@
 -- One batch of decisions, all or nothing. $1 to $22 are the link and its new head, $23 to $30 the events,
--- $31 to $36 the rounds they touched, $37 everything that comes seldom, as one JSON object.
+-- $31 to $36 the rounds they touched, $37 everything that comes seldom, as one JSON object. Parameters and tables are
+-- given only if they changed.
 -- The head moves only from the epoch and event where the desk believes it to be; otherwise nothing is written.
 WITH head AS (
     UPDATE links SET n = $4, chain = $5, at = $6, journal = $8, entry = $9, award = $10,
         wagered = $11, recoverable = $12, pool = $13, reserve = $14, house = $15, awarded = $16,
-        suspended = $17, parameters_version = $18, parameters = $19::jsonb, parameters_next = $20::jsonb,
-        tables = $21::jsonb, sent = $22
+        suspended = $17, parameters_version = $18, parameters = COALESCE($19::jsonb, parameters),
+        parameters_next = $20::jsonb, tables = COALESCE($21::jsonb, tables), sent = $22
     WHERE link = $1 AND epoch = $2 AND n = $3
     RETURNING link, at
 ), new_events AS (

@@ -11,8 +11,7 @@ from jackpot.link.changes import Accepted
 from jackpot.link.money import Journal
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """One event or command with its answer, as it goes into the ledger."""
 
     id: str

@@ -1,7 +1,9 @@
 """What a decision changes. A `Draft` collects it without touching the state; `apply` makes it the state."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from msgspec import Struct, field
 
 from jackpot.link.awards import Award, Till
 from jackpot.link.money import Journal
@@ -21,8 +23,7 @@ class Entered:
     hand: Hand
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     result: dict[str, Any] = field(default_factory=dict)
     rounds: tuple[Round, ...] = ()
     opens: bool = False
@@ -40,7 +41,7 @@ class Accepted:
     tables: tuple[Table, ...] | None = None
     """The link's tables from now on; None if nothing changes."""
 
-    recorded = True
+    recorded: ClassVar[bool] = True
 
 
 Decision = Accepted | Refused

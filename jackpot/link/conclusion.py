@@ -1,7 +1,8 @@
 """How a round ends: wagers given back (D4), settled (D6, D10), or void."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from jackpot.link.changes import Accepted, Draft
 from jackpot.link.money import Kind, micros

@@ -3,10 +3,10 @@
 Each refusal stands in the order of the contract: the first that holds is the answer.
 """
 
-from dataclasses import replace
 from typing import assert_never
 
 from msgspec import UnsetType
+from msgspec.structs import replace
 
 from jackpot.link import events as ev
 from jackpot.link.changes import Accepted, Decision, Draft, apply, remember

@@ -1,7 +1,8 @@
 """Hands entered, withdrawn and declined. The cards decide: the link ranks them itself (D13)."""
 
 from collections import Counter
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from jackpot.link import events as ev
 from jackpot.link.changes import Accepted, Decision, Draft, Entered

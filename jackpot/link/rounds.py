@@ -1,8 +1,10 @@
 """A round of play as the link sees it: jackpot wagers, hands entered, and how far it has come."""
 
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from jackpot.link.money import whole_cents
 from jackpot.rules.megalink import Rank
@@ -24,15 +26,13 @@ class Phase(StrEnum):
 PERCENTAGE = frozenset({Rank.ROYAL_FLUSH, Rank.STRAIGHT_FLUSH})
 
 
-@dataclass(frozen=True, slots=True)
-class Wager:
+class Wager(Struct, frozen=True):
     multiplier: int
     stake_cents: int
     returned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Hand:
+class Hand(Struct, frozen=True):
     """A hand that stands: entered and neither withdrawn nor taken along by a returned wager."""
 
     entry: int
@@ -43,8 +43,7 @@ class Hand:
     """D5: the pool at entry, less what earlier-entered rounds took since. None unless paid by percentage."""
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Struct, frozen=True):
     table: str
     id: str
     phase: Phase = Phase.OPEN

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 METER_EVERY_S = 0.1
 METER_AT_LEAST_EVERY_S = 2.0
-STATES_EVERY_TURNS = 3
+STATES_EVERY_TURNS = 5
+FEW_TABLES = 10
+"""So many may be told of at every turn; the states of a busy floor are told every fifth, twice a second."""
 NOTICES_EVERY_S = 10.0
 HELD_MAX, HELD_LOW = 8_000, 2_000
 
@@ -226,7 +228,7 @@ class Channel:
             self._changed.clear()
             self._publish_meter()
             turn += 1
-            if turn % STATES_EVERY_TURNS == 0 or len(self._tables_changed) < 50:
+            if turn % STATES_EVERY_TURNS == 0 or len(self._tables_changed) < FEW_TABLES:
                 changed, self._tables_changed = self._tables_changed, set()
                 self._publish_states(changed)
             elif self._tables_changed:

@@ -1,6 +1,5 @@
 """Bugs in what is paid in, given back and paid out."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from jackpot.link.money import Kind, micros, whole_cents
 from jackpot.link.parameters import Parameters, Reading
 from jackpot.link.rounds import Round
 from jackpot.rules.megalink import ODDS
+from tests.copying import replace
 from tests.properties.planting import Plants, planter, reposted, wrapped
 
 PLANTS: Plants = {}

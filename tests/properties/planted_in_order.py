@@ -1,7 +1,6 @@
 """Bugs in who is entered, in line, refused and told what."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from jackpot.link.changes import Draft
 from jackpot.link.money import micros, whole_cents
 from jackpot.link.rounds import Hand, Phase, Round
 from jackpot.rules.megalink import Rank
+from tests.copying import replace
 from tests.properties.planting import Plants, planter, wrapped
 
 PLANTS: Plants = {}

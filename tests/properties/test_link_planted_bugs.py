@@ -1,6 +1,5 @@
 """The proof of the proof: each of these bugs, planted into the link, is found."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from jackpot.link.money import UnbalancedError
 from jackpot.link.parameters import Parameters, Reading
 from jackpot.link.refusals import Refused
 from jackpot.link.rounds import Round
+from tests.copying import replace
 from tests.link import test_decisions_on_sharing as sharing
 from tests.link import test_refusals_in_order as refusals
 from tests.properties import planted_in_money, planted_in_order

@@ -3,7 +3,6 @@
 import copy
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from msgspec import convert
@@ -17,6 +16,7 @@ from jackpot.link.refusals import Refused
 from jackpot.link.rounds import Round, from_document, to_document
 from jackpot.link.state import LinkState, Past, Table, meter, table_state
 from jackpot.rules.megalink import GAMES
+from tests.copying import replace
 from tests.properties.naive_link import Answer, NaiveLink
 from tests.properties.naive_telling import Json
 
