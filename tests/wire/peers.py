@@ -33,8 +33,16 @@ class Inbox:
 
     async def holds(self, count: int) -> list[bytes]:
         """The payloads, once there are `count` of them."""
+        return await self._payloads_once(lambda: len(self.messages) >= count)
+
+    async def holds_in_order(self, last: bytes) -> list[bytes]:
+        """The payloads up to this one, each where it came first: with QoS 1 a slow broker may deliver one again."""
+        payloads = await self._payloads_once(lambda: any(message.payload == last for message in self.messages[-2_000:]))
+        return list(dict.fromkeys(payloads))
+
+    async def _payloads_once(self, enough: Callable[[], bool]) -> list[bytes]:
         async with asyncio.timeout(PATIENCE_S):
-            while len(self.messages) < count:
+            while not enough():
                 self._arrived.clear()
                 await self._arrived.wait()
         return self.payloads
