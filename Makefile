@@ -5,7 +5,7 @@ STAMP := .venv/.stamp
 # The system's certificates, if it has any: uv's own do not know a company's proxy.
 UV = VIRTUAL_ENV=.venv .venv/bin/uv $$(test -e /etc/ssl/certs/ca-certificates.crt && echo --system-certs)
 
-.PHONY: help setup demo test check format lock bench bench-growth simulate faults pictures clean
+.PHONY: help setup demo test check format lock bench bench-growth soak simulate faults pictures clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -45,8 +45,12 @@ demo: $(STAMP) ## the whole floor, live
 bench: $(STAMP) ## speed, beside its limits
 	.venv/bin/jackpot bench
 
-bench-growth: $(STAMP) ## what must not cost as it grows: tables, links, 5 million events of history
+bench-growth: $(STAMP) ## what must not cost as it grows: tables, links, 5 million events of history, open rounds
 	.venv/bin/jackpot bench --growth
+
+MINUTES ?= 60
+soak: $(STAMP) ## MINUTES of play at 1,000 events/s: memory stays flat
+	.venv/bin/jackpot bench --soak $(MINUTES)
 
 DAYS ?= 1000
 simulate: $(STAMP) ## DAYS of the floor on virtual time, with an independent auditor

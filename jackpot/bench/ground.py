@@ -130,28 +130,55 @@ def table_name(number: int) -> str:
     return f"T-{number:04d}"
 
 
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    process: asyncio.subprocess.Process
+    port: int
+    log: Path
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    async def ready(self) -> None:
+        """Waits until it leads its links; a standby may have to wait for long."""
+        deadline = asyncio.get_running_loop().time() + READY_WITHIN_S
+        while asyncio.get_running_loop().time() < deadline and self.process.returncode is None:
+            if await asyncio.to_thread(_asks_ready, self.port):
+                return
+            await asyncio.sleep(0.02)
+        last = (await asyncio.to_thread(self.log.read_text)).strip().rpartition("\n")[2]
+        raise UserError(f"the daemon did not become ready: {last}")
+
+    def cpu_seconds(self) -> float:
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / 100
+
+    def memory_mib(self) -> float:
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
 @asynccontextmanager
-async def daemon(at: Ground, links: int, tables: int, sign: str = "") -> AsyncIterator[asyncio.subprocess.Process]:
-    """`jackpot serve` as its own process, ready."""
+async def starting(at: Ground, links: int, tables: int, sign: str = "") -> AsyncIterator[Daemon]:
+    """`jackpot serve` as its own process, just started."""
     port = free_port()
-    config = at.folder / f"daemon-{links}-{tables}.toml"
+    config = at.folder / f"daemon-{links}-{tables}-{port}.toml"
     config.write_text(configuration(at, links, tables, port) + sign)
-    jackpot = (at.folder / "daemon.log", sys.executable, "-m", "jackpot.cli")
+    log = at.folder / "daemon.log"
+    jackpot = (log, sys.executable, "-m", "jackpot.cli")
     async with _process(*jackpot, "migrate", "--config", str(config)) as migrate:
         await migrate.wait()
     async with _process(*jackpot, "serve", "--config", str(config)) as process:
-        await _ready(process, port, at.folder / "daemon.log")
-        yield process
+        yield Daemon(process, port, log)
 
 
-async def _ready(process: asyncio.subprocess.Process, port: int, log: Path) -> None:
-    deadline = asyncio.get_running_loop().time() + READY_WITHIN_S
-    while asyncio.get_running_loop().time() < deadline and process.returncode is None:
-        if await asyncio.to_thread(_asks_ready, port):
-            return
-        await asyncio.sleep(0.1)
-    last = (await asyncio.to_thread(log.read_text)).strip().rpartition("\n")[2]
-    raise UserError(f"the daemon did not become ready: {last}")
+@asynccontextmanager
+async def daemon(at: Ground, links: int, tables: int, sign: str = "") -> AsyncIterator[Daemon]:
+    """The same, ready."""
+    async with starting(at, links, tables, sign) as started:
+        await started.ready()
+        yield started
 
 
 def _asks_ready(port: int) -> bool:

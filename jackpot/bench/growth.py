@@ -1,4 +1,4 @@
-"""What grows must not cost: more tables, more links, a long history."""
+"""What grows must not cost: more tables, more links, a long history, many open rounds."""
 
 from typing import Any
 
@@ -6,12 +6,13 @@ from jackpot.bench.ground import Ground, daemon, ground, link_name
 from jackpot.bench.history import make_up
 from jackpot.bench.load import Load, Measured
 from jackpot.bench.run import Say, load_tables
+from jackpot.bench.starting import measure_start, measure_take_over
 
 IN_FLIGHT = 1280
 
 
 async def measure_growth(
-    say: Say, seconds: float, *, tables: list[int], links: list[int], history: int
+    say: Say, seconds: float, *, tables: list[int], links: list[int], history: int, open_rounds: int
 ) -> dict[str, Any]:
     """Events a second as each of these grows, with as many events on their way in every case."""
     found: dict[str, Any] = {"tables": {}, "links": {}, "history": {}}
@@ -29,6 +30,10 @@ async def measure_growth(
             await make_up(at.database_url, link_name(0), history)
             found["history"][str(history)] = await _rate(at, 1, 40, seconds)
             say(f"  {history:,} events of history: {found['history'][str(history)]:,.0f} events/s")
+    async with ground() as at:
+        found["start_s"] = await measure_start(at, say, open_rounds)
+    async with ground() as at:
+        found["take_over_s"] = await measure_take_over(at, say)
     return found
 
 

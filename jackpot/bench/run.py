@@ -5,7 +5,6 @@ import json
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from jackpot.bench import limits
@@ -27,9 +26,9 @@ async def measure(at: Ground, say: Say, seconds: float) -> dict[str, Any]:
     """Throughput and latency with their limits, as one document of plain figures."""
     say(f"PostgreSQL and {at.broker_name}")
     found: dict[str, Any] = {"broker": at.broker_name, "tables": TABLES, "seconds": seconds}
-    async with daemon(at, 1, TABLES) as process:
+    async with daemon(at, 1, TABLES) as serving:
         found["wagers"] = await _throughput(at, seconds, say)
-        found["daemon_cpu_us_per_event"] = _cpu_seconds(process.pid) * 1e6 / found["wagers"]["total_events"]
+        found["daemon_cpu_us_per_event"] = serving.cpu_seconds() * 1e6 / found["wagers"]["total_events"]
         found["latency"] = await _latencies(at, seconds, say)
     found["limits"] = await _limits(at, seconds, found["wagers"]["batch"], say)
     found["echo_latency"] = await _echo_latencies(at, seconds, say)
@@ -131,11 +130,6 @@ async def _echo_load(at: Ground) -> AsyncIterator[Load]:
     finally:
         process.terminate()
         await process.wait()
-
-
-def _cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / 100
 
 
 def ratios(found: dict[str, Any]) -> dict[str, float]:

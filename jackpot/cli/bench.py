@@ -11,6 +11,7 @@ from jackpot.bench.boards import measure_board
 from jackpot.bench.ground import ground
 from jackpot.bench.growth import measure_growth
 from jackpot.bench.run import Say, measure
+from jackpot.bench.soak import measure_soak
 from jackpot.cli.output import Output, OutputOption
 
 
@@ -19,9 +20,11 @@ def command(
     output: OutputOption = Output.TABLE,
     seconds: Annotated[float, typer.Option(help="How long each measurement takes.")] = 5.0,
     growth: Annotated[
-        bool, typer.Option("--growth", help="Measure what grows instead: tables, links, history.")
+        bool, typer.Option("--growth", help="Measure what grows instead: tables, links, history, open rounds.")
     ] = False,
     history: Annotated[int, typer.Option(help="Events of history for --growth.")] = 5_000_000,
+    open_rounds: Annotated[int, typer.Option(help="Open rounds at a start for --growth.")] = 10_000,
+    soak: Annotated[int, typer.Option(help="Minutes of play at 1,000 events/s instead: is memory flat?")] = 0,
 ) -> None:
     """Measure the data path and the limits beside it, on servers of its own, in one run."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
@@ -31,14 +34,21 @@ def command(
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         if growth:
-            tables, links = [1, 10, 100, 1000], [1, 8, 64]
-            found = runner.run(measure_growth(say, seconds, tables=tables, links=links, history=history))
+            counts = {"tables": [1, 10, 100, 1000], "links": [1, 8, 64]}
+            found = runner.run(measure_growth(say, seconds, **counts, history=history, open_rounds=open_rounds))
+        elif soak:
+            found = runner.run(_soak(say, soak))
         else:
             found = runner.run(_measure_all(say, seconds))
     if output is Output.JSON:
         typer.echo(json.dumps(found, indent=2))
-    elif not growth:
+    elif "ratios" in found:
         _print_ratios(found)
+
+
+async def _soak(say: Say, minutes: int) -> dict[str, Any]:
+    async with ground() as at:
+        return await measure_soak(at, say, minutes)
 
 
 async def _measure_all(say: Say, seconds: float) -> dict[str, Any]:

@@ -46,10 +46,11 @@ def patience_s(seconds: float) -> float:
 Finished = subprocess.CompletedProcess[str]
 
 
-def run(*arguments: str | Path) -> Finished:
+def run(*arguments: str | Path, within_s: float = 60.0) -> Finished:
     """One `jackpot` command, as typed at a terminal."""
+    patience = patience_s(within_s)
     return subprocess.run(
-        [JACKPOT, *arguments], env=environment(), capture_output=True, text=True, timeout=patience_s(60), check=False
+        [JACKPOT, *arguments], env=environment(), capture_output=True, text=True, timeout=patience, check=False
     )
 
 
