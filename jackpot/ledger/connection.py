@@ -29,6 +29,7 @@ WRITER_SETTINGS = {
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
     "jit": "off",
+    # Planning the posting statement costs more than running it for one event; one plan is right for every batch.
     "plan_cache_mode": "force_generic_plan",
     # Whoever holds the link's row longer than this holds up play, and the link must say so.
     "lock_timeout": "3s",
