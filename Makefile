@@ -5,7 +5,7 @@ STAMP := .venv/.stamp
 # The system's certificates, if it has any: uv's own do not know a company's proxy.
 UV = VIRTUAL_ENV=.venv .venv/bin/uv $$(test -e /etc/ssl/certs/ca-certificates.crt && echo --system-certs)
 
-.PHONY: help setup demo test check format lock bench bench-growth soak simulate faults pictures clean
+.PHONY: help setup demo test check format lock bench bench-growth soak simulate faults cluster pictures clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -60,12 +60,27 @@ KILLS ?= 1000
 faults: setup ## KILLS of daemon, broker and PostgreSQL each; nothing lost, nothing twice
 	JACKPOT_KILLS=$(KILLS) .venv/bin/pytest tests/faults
 
+.venv/cluster/.stamp: deploy/cluster/requirements.lock $(STAMP)
+	@deploy/system-packages.sh cluster
+	@echo "setup: the packages of deploy/cluster/requirements.lock into .venv/cluster"
+	@# PostgreSQL does not run as root: its Patroni needs a Python that other users reach.
+	@$(UV) venv --quiet --clear --python $$(test -x /usr/bin/python3 && echo /usr/bin/python3 || echo python3) .venv/cluster
+	@$(UV) pip sync --quiet --python .venv/cluster --require-hashes deploy/cluster/requirements.lock \
+	  || $(PY) -m pip --python .venv/cluster install --quiet --require-hashes --requirement deploy/cluster/requirements.lock
+	@touch $@
+
+cluster: KILLS = 3
+cluster: .venv/cluster/.stamp ## three machines, two daemons: each kind of machine, node and daemon killed KILLS times
+	$(PY) -m tests.cluster.rehearse --kills $(KILLS)
+
 pictures: setup ## the README's pictures, from the running demo
 	$(PY) deploy/pictures/make.py
 
-lock: ## resolves pyproject.toml into requirements.lock
-	$(UV) pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url --no-header \
-	  --no-annotate --universal --python-version 3.11 --quiet --output-file requirements.lock
+COMPILE = $(UV) pip compile --generate-hashes --no-emit-index-url --no-header --no-annotate --universal \
+  --python-version 3.11 --quiet
+lock: ## resolves pyproject.toml into requirements.lock, and its group `cluster` into one of its own
+	$(COMPILE) pyproject.toml --group dev --output-file requirements.lock
+	$(COMPILE) --group cluster --output-file deploy/cluster/requirements.lock
 
 clean: ## removes what setup and the tests made
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,6 +2,7 @@
 # Installs the Debian packages that are missing, as root or with sudo, and says which.
 #   system-packages.sh python   what the virtual environment needs: without it nothing works
 #   system-packages.sh tests    what the tests use beside it: a broker and a browser
+#   system-packages.sh cluster  what `make cluster` uses beside it: etcd
 set -euo pipefail
 
 missing=()
@@ -19,8 +20,11 @@ case "${1:-}" in
     command -v mosquitto >/dev/null || [ -x /usr/sbin/mosquitto ] || missing+=(mosquitto)
     command -v chromium >/dev/null || missing+=(chromium)
     ;;
+  cluster)
+    command -v etcd >/dev/null || missing+=(etcd-server)
+    ;;
   *)
-    echo "usage: $0 python|tests" >&2
+    echo "usage: $0 python|tests|cluster" >&2
     exit 2
     ;;
 esac

@@ -6,7 +6,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, cast
 
 import asyncpg
 import structlog
@@ -18,7 +18,7 @@ from jackpot.console.app import create_app
 from jackpot.embedded import default_data_dir
 from jackpot.errors import UserError
 from jackpot.leader import Leader
-from jackpot.ledger.connection import CONNECT_TIMEOUT_S, CONTROL_SETTINGS, create_engine
+from jackpot.ledger.connection import CONNECT_TIMEOUT_S, CONTROL_SETTINGS, connect, create_engine
 from jackpot.ledger.errors import unreachable
 from jackpot.ledger.heads import HeadsFile, load_key
 from jackpot.ledger.migrate import migrate, require_newest
@@ -137,6 +137,7 @@ async def ledger(at: Servers) -> AsyncIterator[tuple[AsyncEngine, asyncpg.Pool]]
             await require_newest(engine)
         async with asyncpg.create_pool(
             at.database_url,
+            connect=cast("Any", connect),  # as asyncpg's own, of which it takes only what we give it
             password=at.database_password,
             min_size=1,
             max_size=6,

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from jackpot import logs
 from jackpot.config import Config
 from jackpot.errors import UserError
-from jackpot.ledger.connection import CONNECT_TIMEOUT_S, create_engine
+from jackpot.ledger.connection import CONNECT_TIMEOUT_S, connect, create_engine
 from jackpot.ledger.errors import LedgerError, unreachable
 from jackpot.ledger.migrate import require_newest
 from jackpot.servers import database
@@ -43,7 +43,7 @@ class Ledger:
         """A connection for long reading, which can change nothing."""
         settings = {"application_name": "jackpot-reader", "default_transaction_read_only": "on"}
         with unreachable(self.url):
-            connection = await asyncpg.connect(
+            connection = await connect(
                 self.url, password=self.password, timeout=CONNECT_TIMEOUT_S, server_settings=settings
             )
         try:

@@ -5,13 +5,12 @@ import getpass
 import uuid
 from pathlib import Path
 
-import asyncpg
 import typer
 
 from jackpot.config import load
 from jackpot.errors import CheckFailed, UserError
 from jackpot.ledger import requests
-from jackpot.ledger.connection import CONNECT_TIMEOUT_S
+from jackpot.ledger.connection import CONNECT_TIMEOUT_S, connect
 from jackpot.ledger.errors import unreachable
 from jackpot.link.commands import AnyCommand
 from jackpot.servers import database
@@ -31,7 +30,7 @@ def give_order(config_path: Path, link: str, order: AnyCommand) -> None:
     async def leave_and_wait() -> dict[str, object] | None:
         async with database(config, console=True) as (url, password):
             with unreachable(url):
-                connection = await asyncpg.connect(url, password=password, timeout=CONNECT_TIMEOUT_S)
+                connection = await connect(url, password=password, timeout=CONNECT_TIMEOUT_S)
             try:
                 await requests.leave(connection, link, order)
                 return await requests.answer_to(connection, order.id, PATIENCE_S)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import asyncpg
 
 from jackpot.errors import UserError
+from jackpot.ledger.connection import AnyConnection
 
 
 class LedgerError(Exception):
@@ -29,7 +30,11 @@ class TryAgain(LedgerError):
 
 
 class Unknown(LedgerError):
-    """The connection ended before the answer came: the commit may or may not have happened."""
+    """The commit may or may not have happened, or may yet be undone.
+
+    Nobody is answered from what it left until the lease has been taken anew. That moves the epoch on, so that nothing
+    of before can still be written, and is a commit behind all of it: a standby that has this one has everything.
+    """
 
 
 _UNANSWERED = (
@@ -67,3 +72,24 @@ def translated() -> Iterator[None]:
         raise Unknown(f"{type(error).__name__}: {error}") from error
     except asyncpg.PostgresError as error:
         raise LedgerError(f"{error.sqlstate}: {error}") from error
+
+
+@contextmanager
+def certain(connection: AnyConnection) -> Iterator[None]:
+    """For a commit: with a synchronous standby, PostgreSQL calls one that stopped waiting for it a success too.
+
+    It is in the primary's log, every reader sees it, and it is gone if that primary is. Only a warning tells, whatever
+    ended the wait: a timeout, a cancelled query, somebody's `pg_cancel_backend`.
+    """
+    warnings: list[str] = []
+
+    def hear(_: object, message: asyncpg.PostgresLogMessage) -> None:
+        warnings.append(str(message))
+
+    connection.add_log_listener(hear)
+    try:
+        yield
+    finally:
+        connection.remove_log_listener(hear)
+    if warnings:
+        raise Unknown("; ".join(warnings))

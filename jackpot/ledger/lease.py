@@ -4,12 +4,15 @@ A daemon that stalls past its lease and comes back finds the epoch moved on, and
 """
 
 from jackpot.ledger.connection import AnyConnection
-from jackpot.ledger.errors import Deposed, translated
+from jackpot.ledger.errors import Deposed, certain, translated
 
 
 async def take(connection: AnyConnection, link: str, holder: str, seconds: float) -> int | None:
-    """Take the lease if it is free, or ours from before. Returns the new epoch, or None while another holds it."""
-    with translated():
+    """Take the lease if it is free, or ours from before. Returns the new epoch, or None while another holds it.
+
+    With the new epoch, all that can be read of the link is as durable as this commit, and stays as it is.
+    """
+    with translated(), certain(connection):
         async with connection.transaction(isolation="read_committed"):
             await connection.execute("INSERT INTO links (link) VALUES ($1) ON CONFLICT DO NOTHING", link)
             taken = await connection.fetchval(

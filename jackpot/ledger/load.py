@@ -129,13 +129,6 @@ async def past(connection: AnyConnection, link: str, rounds: Collection[RoundKey
     return found
 
 
-async def holds(connection: AnyConnection, link: str, n: int, chain: bytes) -> bool:
-    """Whether this very event is committed: settles what became of a COMMIT whose answer was lost."""
-    with translated():
-        found = await connection.fetchval("SELECT chain FROM events WHERE link = $1 AND n = $2", link, n)
-    return bool(found == chain)
-
-
 async def answers_between(
     connection: AnyConnection, link: str, sent: int, upto: int, most: int
 ) -> list[tuple[int, str, bytes]]:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from jackpot.ledger.connection import AnyConnection
-from jackpot.ledger.errors import Deposed, translated
+from jackpot.ledger.errors import Deposed, certain, translated
 from jackpot.ledger.record import Head, Record, chain, journal_fields
 from jackpot.ledger.schema import ACCOUNTS
 from jackpot.link.changes import Accepted
@@ -135,10 +135,10 @@ class Batch:
 
 
 async def commit(connection: AnyConnection, batch: Batch, state: LinkState, *, sent: int) -> None:
-    """Write the batch and the state it leads to, or nothing. Returns when it is durable."""
+    """Write the batch and the state it leads to, or nothing. Returns when it is durable, wherever it must be."""
     records, rounds, head = batch.records, batch.rounds, batch.head
     parameters, tables = batch.changed_documents(state)
-    with translated():
+    with translated(), certain(connection):
         moved = await connection.fetchval(
             _POST,
             batch.link,

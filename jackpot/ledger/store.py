@@ -1,6 +1,5 @@
 """One link's way to its ledger: a connection that writes, made anew when it is lost."""
 
-import asyncio
 import contextlib
 from collections.abc import Collection
 
@@ -8,13 +7,10 @@ import asyncpg
 
 from jackpot.ledger import load, post
 from jackpot.ledger.connection import connect_writer
-from jackpot.ledger.errors import TryAgain, Unknown, translated
+from jackpot.ledger.errors import translated
 from jackpot.ledger.load import Kept
 from jackpot.ledger.record import Head
 from jackpot.link.state import LinkState, Past, RoundKey
-
-RESOLVE_ATTEMPTS = 5
-RESOLVE_PAUSE_S = 0.5
 
 
 class Store:
@@ -52,27 +48,5 @@ class Store:
         return await load.past(await self._writer(), self._link, rounds, awards)
 
     async def commit(self, batch: post.Batch, state: LinkState, *, sent: int) -> None:
-        """Returns when the batch is durable, also if the answer to its COMMIT was lost on the way.
-
-        Raises TryAgain if it is certain that nothing was written. Unknown stays unknown only if the database cannot be
-        asked; whoever takes the batch up again then is stopped by the head if it was written after all.
-        """
-        try:
-            await post.commit(await self._writer(), batch, state, sent=sent)
-        except Unknown as unknown:
-            self.drop()
-            await self._resolve(batch, unknown)
-
-    async def _resolve(self, batch: post.Batch, unknown: Unknown) -> None:
-        for attempt in range(RESOLVE_ATTEMPTS):
-            if attempt:
-                await asyncio.sleep(RESOLVE_PAUSE_S)
-            try:
-                committed = await load.holds(await self._writer(), self._link, batch.head.n, batch.head.chain)
-            except Unknown:
-                self.drop()
-                continue
-            if committed:
-                return
-            raise TryAgain(f"the commit did not happen: {unknown}") from unknown
-        raise unknown
+        """Returns when the batch is durable; Unknown if that is not certain, and the lease must be taken anew."""
+        await post.commit(await self._writer(), batch, state, sent=sent)

@@ -1,7 +1,7 @@
 """Where the broker is, as configured."""
 
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
@@ -17,29 +17,41 @@ class Broker:
     tls: ssl.SSLContext | None = None
     username: str | None = None
     password: str | None = field(default=None, repr=False)
+    others: tuple[tuple[str, int], ...] = ()
+    """The other nodes of a cluster, host and port: any of them will do."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
+    @property
+    def next(self) -> Self:
+        """The next node of the cluster; a broker alone is its own."""
+        (host, port), *others = *self.others, (self.host, self.port)
+        return replace(self, host=host, port=port, others=tuple(others))
+
     @classmethod
     def from_url(cls, url: str, *, ca: str | None = None, cert: str | None = None, key: str | None = None) -> Self:
-        """Reads `mqtt://user:password@host:port` or `mqtts://...`; `ca`, `cert` and `key` are PEM files."""
+        """Reads `mqtt://user:password@host:port,host:port` or `mqtts://...`; `ca`, `cert` and `key` are PEM files."""
         try:
             parts = urlsplit(url)
-            host, port = parts.hostname, parts.port
+            secure = parts.scheme == "mqtts"
+            nodes = [urlsplit(f"//{node}") for node in parts.netloc.rpartition("@")[2].split(",")]
+            (host, port), *others = [(node.hostname, node.port or (8883 if secure else 1883)) for node in nodes]
         except ValueError as error:
             raise UserError(f"the broker's URL cannot be read: {error}") from error
-        if parts.scheme not in {"mqtt", "mqtts"} or not host or parts.path not in {"", "/"} or parts.query:
+        known = [(name, port) for name, port in others if name]
+        strange = parts.scheme not in {"mqtt", "mqtts"} or parts.path not in {"", "/"} or parts.query
+        if strange or not host or known != others:
             raise UserError("the broker's URL must look like mqtt://host:1883 or mqtts://user:password@host:8883")
-        secure = parts.scheme == "mqtts"
         if not secure and (ca or cert or key):
             raise UserError("ca, cert and key need a broker's URL that begins with mqtts://")
         return cls(
             host,
-            port or (8883 if secure else 1883),
+            port,
             _tls(ca, cert, key) if secure else None,
             unquote(parts.username) if parts.username else None,
             unquote(parts.password) if parts.password else None,
+            tuple(known),
         )
 
 

@@ -1,4 +1,7 @@
-"""Keeps a connection to the broker: a new one whenever the last is lost, for ever, with patience in between."""
+"""Keeps a connection to the broker: a new one whenever the last is lost, for ever, with patience in between.
+
+Of a cluster, each attempt takes the next node.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -51,6 +54,7 @@ class Session:
                 pause_s = BACKOFF_S[min(failures, len(BACKOFF_S) - 1)]
                 log.warning("broker_unreachable", client=self.client_id, error=str(error), again_in_s=pause_s)
                 failures += 1
+                self.broker = self.broker.next
                 await asyncio.sleep(pause_s)
                 continue
             failures = 0
@@ -69,5 +73,6 @@ class Session:
             self.connection = None
             self.on_lost()
             connection.abort()
+            self.broker = self.broker.next
         # A client id that two hold makes the broker cut each off in turn: do not race.
         await asyncio.sleep(BACKOFF_S[0])

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -29,6 +30,8 @@ class Truth:
     """Every reply that was heard to each event."""
     answers: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The one that the table took for its answer."""
+    accepted_at: list[float] = field(default_factory=list)
+    """When, by the monotonic clock."""
 
 
 class Listening(TableController):
@@ -40,6 +43,8 @@ class Listening(TableController):
 
     def _on_reply(self, reply: dict[str, Any]) -> None:
         self._truth.replies[reply["reply_to"]].append(reply)
+        if reply.get("status") == "accepted":
+            self._truth.accepted_at.append(time.monotonic())
         super()._on_reply(reply)
 
 

@@ -185,10 +185,6 @@ class Ledger:
                 found.awards[award] = (made[number]["table_id"], made[number]["round"])
         return found
 
-    def holds(self, link: str, n: int, chain: bytes) -> bool:
-        events = self.links[link].events
-        return n <= len(events) and events[n - 1]["chain"] == chain
-
     # The one statement that writes.
 
     def post(self, batch: "Written", writer: str) -> None:

@@ -28,7 +28,6 @@ WAITS = {
     leader: ("LEASE_S", "RENEW_EVERY_S", "STANDBY_EVERY_S", "REQUESTS_EVERY_S", "AUDIT_EVERY_S"),
     channel: ("METER_EVERY_S", "METER_AT_LEAST_EVERY_S", "NOTICES_EVERY_S"),
     desk: ("ATTEMPT_PAUSE_S",),
-    store: ("RESOLVE_PAUSE_S",),
     table: ("RESEND_AFTER_S", "GO_BACK_AFTER_S"),
     mqtt: ("CLOSE_TIMEOUT_S",),
 }
@@ -92,7 +91,6 @@ def _replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:
     patch.setattr(load, "load", asking(database.load))
     patch.setattr(load, "kept", kept)
     patch.setattr(load, "past", asking(database.past))
-    patch.setattr(load, "holds", asking(database.holds))
     patch.setattr(load, "answers_between", answers_between)
     patch.setattr(lease, "take", asking(database.take_lease))
     patch.setattr(lease, "renew", asking(database.renew_lease))

@@ -14,10 +14,19 @@ from jackpot.wire.mqtt import Broker
         ("mqtt://[::1]:1884", Broker("::1", 1884)),
         ("mqtt://dealer:p%40ss%2F@broker", Broker("broker", 1883, None, "dealer", "p@ss/")),
         ("mqtt://dealer@broker", Broker("broker", 1883, None, "dealer")),
+        ("mqtt://dealer@a,b:1884,[::1]", Broker("a", 1883, None, "dealer", None, (("b", 1884), ("::1", 1883)))),
     ],
 )
 def test_a_url_says_where_and_who(url: str, broker: Broker) -> None:
     assert Broker.from_url(url) == broker
+
+
+def test_a_cluster_is_gone_round() -> None:
+    broker = Broker.from_url("mqtt://dealer:secret@a,b:1884,c")
+    assert [str(broker), str(broker.next), str(broker.next.next)] == ["a:1883", "b:1884", "c:1883"]
+    assert broker.next.next.next == broker
+    assert broker.next.password == "secret"
+    assert Broker("alone", 1883).next == Broker("alone", 1883)
 
 
 def test_mqtts_is_tls_on_its_own_port() -> None:
@@ -30,7 +39,7 @@ def test_mqtts_is_tls_on_its_own_port() -> None:
 @pytest.mark.parametrize(
     "url",
     ["", "broker:1883", "http://broker", "mqtt://", "mqtt://broker:port", "mqtt://broker:99999", "mqtt://broker/topic",
-     "mqtt://broker?tls=1", "mqtt://[::1"],
+     "mqtt://broker?tls=1", "mqtt://[::1", "mqtt://a,,b", "mqtt://a,b:port"],
 )  # fmt: skip
 def test_a_url_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(UserError, match="the broker's URL"):

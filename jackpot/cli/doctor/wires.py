@@ -22,10 +22,11 @@ from jackpot.wire.broker import Broker
 from jackpot.wire.mqtt import Connection, Message, MqttError
 
 STATUS_WITHIN_S: Final = 1.0
+MEND: Final = "start the broker; else mend url, username or certificates in [mqtt]"
 
 
 async def broker(config: Config) -> AsyncIterator[Finding]:
-    """Connects and subscribes, as whom the configuration says, and listens for the links' statuses."""
+    """Connects to each node, subscribes, as whom the configuration says, and listens for the links' statuses."""
     async with AsyncExitStack() as stack:
         try:
             url = config.mqtt.url
@@ -33,10 +34,21 @@ async def broker(config: Config) -> AsyncIterator[Finding]:
                 embedded = EmbeddedBroker(config.embedded.data_dir or default_data_dir())
                 url = await stack.enter_async_context(embedded)
             at = configured_broker(config, url)
-            said = await _statuses(at, [link.id for link in config.links])
-        except (UserError, MqttError) as error:
-            yield bad("broker", str(error), "start the broker; else mend url, username or certificates in [mqtt]")
+        except UserError as error:
+            yield bad("broker", str(error), MEND)
             return
+        for _ in range(1 + len(at.others)):
+            async for finding in _node(at, [link.id for link in config.links]):
+                yield finding
+            at = at.next
+
+
+async def _node(at: Broker, links: list[str]) -> AsyncIterator[Finding]:
+    try:
+        said = await _statuses(at, links)
+    except MqttError as error:
+        yield bad("broker", str(error), MEND)
+        return
     statuses = "; ".join(f"{link} is {state}" for link, state in said.items()) or "no link has a status yet"
     yield good("broker", f"{at} lets us in; {statuses}")
     if at.tls is None and not _is_here(at.host):

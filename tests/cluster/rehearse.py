@@ -1,0 +1,172 @@
+"""The floor on engines made for more than one machine: `python -m tests.cluster.rehearse --kills N`, or `make cluster`.
+
+Three machines, two daemons, four links whose tables play on through everything. Each kind of death comes N times, each
+when all is whole again. At the end the ledger of each of the three machines is audited against what tables were told.
+"""
+
+import argparse
+import asyncio
+import statistics
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+
+from jackpot.ledger.connection import connect
+from tests.acceptance import processes
+from tests.acceptance.processes import Daemon
+from tests.cluster.machines import FILES, NATS, PATRONI, Machines, three_machines
+from tests.deploy.installed import DEPLOY
+from tests.faults.auditor import audit
+from tests.faults.players import Floor, playing
+from tests.servers import open_directory
+
+LINKS = ("one", "two", "three", "four")
+TABLES = {f"BE-{nth:02d}": link for nth, link in enumerate(LINKS * 2, start=1)}
+SHARE = ""
+"""Lines of the daemons' configuration that spread the links over both."""
+
+Kill = Callable[[int], Awaitable[None]]
+
+
+async def make_database(machines: Machines, folder: Path) -> None:
+    """As `install.sh` does: roles, database, schema, grants."""
+    superuser = await connect(machines.database_url("postgres", "postgres"))
+    await superuser.execute((DEPLOY / "postgresql/roles.sql").read_text())
+    await superuser.execute("CREATE DATABASE jackpot OWNER jackpot_owner")
+    for role in ("migrate", "settle", "console"):
+        await superuser.execute(f"ALTER ROLE jackpot_{role} PASSWORD '{machines.secret}'")
+    await superuser.close()
+    config = folder / "migrate.toml"
+    config.write_text(f'[database]\nurl = "{machines.database_url("jackpot_migrate")}"\n')
+    migrated = await asyncio.to_thread(processes.run, "migrate", "--config", config)
+    assert migrated.returncode == 0, migrated.stderr
+    owner = await connect(machines.database_url("jackpot_migrate"))
+    await owner.execute((DEPLOY / "postgresql/grants.sql").read_text())
+    await owner.close()
+
+
+def make_daemons(machines: Machines, folder: Path) -> list[Daemon]:
+    floor = (
+        SHARE,
+        *(processes.link(link) for link in LINKS),
+        *(processes.table(table, link) for table, link in TABLES.items()),
+    )
+    url = machines.database_url("jackpot_settle")
+    console = f'\nconsole_url = "{machines.database_url("jackpot_console")}"\n[mqtt]\n'
+    daemons = []
+    for nth, name in enumerate(("first", "second")):
+        configuration = processes.configuration(url, machines.mqtt_url(nth), floor)
+        daemons.append(Daemon(folder, configuration.replace("\n[mqtt]\n", console), name=name))
+    return daemons
+
+
+class Rehearsal:
+    def __init__(self, machines: Machines, daemons: list[Daemon], floor: Floor) -> None:
+        self.machines, self.daemons, self.floor = machines, daemons, floor
+        self.gaps: dict[str, list[float]] = {}
+
+    async def whole(self) -> None:
+        await asyncio.to_thread(self.machines.wait_whole)
+        for daemon in self.daemons:
+            await asyncio.to_thread(daemon.wait_alive)
+
+    async def repeat(self, what: str, kills: int, kill: Kill) -> None:
+        for nth in range(kills):
+            await self.whole()
+            await self.floor.goes_on()
+            start = time.monotonic()
+            await kill(nth)
+            await self.floor.goes_on(50)
+            self.gaps.setdefault(what, []).append(self._gap_since(start))
+            print(f"{what}: {self.gaps[what][-1]:.1f} s without an answer", flush=True)
+
+    def _gap_since(self, start: float) -> float:
+        """The longest that the tables of any link heard no `accepted`."""
+        longest = 0.0
+        for link in LINKS:
+            heard = sorted(
+                at
+                for player in self.floor.players
+                if player.link == link
+                for at in player.truth.accepted_at
+                if at > start
+            )
+            longest = max(longest, *(later - earlier for earlier, later in pairwise([start, *heard])))
+        return longest
+
+    # -- the deaths ---------------------------------------------------------------------------------------------
+
+    async def kill_database_leader(self, _: int) -> None:
+        machine = self.machines.leader
+        await self._killed_until_others_play(lambda: machine.kill(PATRONI), lambda: machine.start(PATRONI))
+
+    async def kill_broker(self, nth: int) -> None:
+        machine = self.machines.all[nth % 3]
+        await self._killed_until_others_play(lambda: machine.kill(NATS), lambda: machine.start(NATS))
+
+    async def kill_machine(self, _: int) -> None:
+        """The one that leads, with all that runs on it."""
+        machine = self.machines.leader
+        await self._killed_until_others_play(lambda: machine.kill(*FILES), lambda: machine.start(*FILES))
+
+    async def kill_daemon(self, nth: int) -> None:
+        daemon = self.daemons[nth % 2]
+        await self._killed_until_others_play(daemon.kill, daemon.start)
+
+    async def _killed_until_others_play(self, kill: Callable[[], None], start: Callable[[], None]) -> None:
+        """It comes back only when the others have gone on without it."""
+        await asyncio.to_thread(kill)
+        await self.floor.goes_on()
+        await asyncio.to_thread(start)
+
+
+async def rehearse(kills: int) -> None:
+    started = time.monotonic()
+    with ExitStack() as stack:
+        machines = stack.enter_context(three_machines())
+        folder = stack.enter_context(open_directory())
+        await make_database(machines, folder)
+        daemons = make_daemons(machines, folder)
+        for daemon in daemons:
+            stack.callback(daemon.end)
+            daemon.start()
+        print(f"three machines and two daemons are up after {time.monotonic() - started:.0f} s", flush=True)
+        async with playing(machines.mqtt_url(2), TABLES) as floor:
+            rehearsal = Rehearsal(machines, daemons, floor)
+            await rehearsal.repeat("leader of PostgreSQL killed", kills, rehearsal.kill_database_leader)
+            await rehearsal.repeat("node of the broker killed", kills, rehearsal.kill_broker)
+            await rehearsal.repeat("daemon killed", kills, rehearsal.kill_daemon)
+            await rehearsal.repeat("whole machine of the leader killed", kills, rehearsal.kill_machine)
+            await rehearsal.whole()
+            await floor.finish()
+            await asyncio.to_thread(machines.wait_whole)
+            for machine in machines.all:
+                url = f"postgresql://postgres:{machines.secret}@{machine.address}/jackpot"
+                assert await audit(url, floor.players) == floor.answered
+            verified = await asyncio.to_thread(processes.run, "verify", "--config", daemons[0].config)
+            assert verified.returncode == 0, verified.stdout + verified.stderr
+            await report(rehearsal, time.monotonic() - started)
+
+
+async def report(rehearsal: Rehearsal, took_s: float) -> None:
+    floor, machines = rehearsal.floor, rehearsal.machines
+    connection = await connect(machines.database_url("postgres"))
+    timeline = await connection.fetchval("SELECT timeline_id FROM pg_control_checkpoint()")
+    await connection.close()
+    awards = sum(len(player.truth.awards) for player in floor.players)
+    print(f"\n{'gap':40}{'times':>6}{'median':>9}{'longest':>9}")
+    for what, gaps in rehearsal.gaps.items():
+        print(f"{what:40}{len(gaps):6}{statistics.median(gaps):7.1f} s{max(gaps):7.1f} s")
+    print(
+        f"\n{floor.answered} events accepted on {len(LINKS)} links and {len(TABLES)} tables, {awards} awards, "
+        f"timeline {timeline}, {took_s:.0f} s.\n"
+        "The ledgers of all three machines have every one of them once, balance, and verify. Nothing is lost."
+    )
+
+
+if __name__ == "__main__":
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--kills", type=int, default=3, help="how often each")
+    asyncio.run(rehearse(arguments.parse_args().kills))
