@@ -69,7 +69,7 @@ faults: setup ## KILLS of daemon, broker and PostgreSQL each; nothing lost, noth
 	  || $(PY) -m pip --python .venv/cluster install --quiet --require-hashes --requirement deploy/cluster/requirements.lock
 	@touch $@
 
-cluster: KILLS = 3
+cluster: KILLS = 2
 cluster: .venv/cluster/.stamp ## three machines, two daemons: each kind of machine, node and daemon killed KILLS times
 	$(PY) -m tests.cluster.rehearse --kills $(KILLS)
 

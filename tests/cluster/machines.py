@@ -106,6 +106,15 @@ class Machine:
         status, _ = probe.get(self.address, 8222, "/healthz")
         return status == 200
 
+    def patronictl(self, *arguments: str) -> str:
+        program = self._commands[PATRONI][0]
+        argv = self._account.command(
+            Path(program).with_name("patronictl"), "-c", self.folder / FILES[PATRONI], *arguments
+        )
+        return subprocess.run(
+            argv, env=ENVIRONMENT, cwd=self.folder, capture_output=True, text=True, check=False
+        ).stdout
+
     def log(self, program: str) -> str:
         return (self.folder / f"{program}.log").read_text(errors="replace")[-6_000:]
 
@@ -134,6 +143,11 @@ class Machines:
             if member["role"] == "leader" and member["state"] == "running"
         }
         return next(machine for machine in self.all if machine.name == name)
+
+    def switch_over(self) -> None:
+        leader = self.leader
+        switched = leader.patronictl("switchover", "jackpot", "--leader", leader.name, "--force")
+        assert "Successfully switched over" in switched, switched
 
     def wait_whole(self) -> None:
         """Until everybody leads or follows closely: the next may be killed."""

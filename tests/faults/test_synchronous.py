@@ -36,7 +36,7 @@ async def test_nothing_is_answered_that_the_standby_may_lack(
         cancelled = 0
         async with asyncio.timeout(patience_s(30)):
             # Every wait is ended, as a timeout or a person may end it; each time PostgreSQL says that all is well.
-            while cancelled < 10 or pit.last("one/status")["state"] != "suspended":
+            while not replies() and (cancelled < 10 or pit.last("one/status")["state"] != "suspended"):
                 cancelled += len(
                     await administrator.fetch(
                         "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
