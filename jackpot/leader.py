@@ -20,7 +20,7 @@ from jackpot import metrics
 from jackpot.config import Config, Link
 from jackpot.desk import Desk
 from jackpot.ledger import audit, lease, load, requests
-from jackpot.ledger.errors import Deposed, LedgerError
+from jackpot.ledger.errors import DRIVER_ERRORS, Deposed, LedgerError
 from jackpot.ledger.heads import HeadsFile, keep_heads
 from jackpot.ledger.load import rfc3339
 from jackpot.ledger.quarantine import Quarantine
@@ -45,7 +45,7 @@ CONTROLLER = "controller"
 
 log = structlog.get_logger()
 
-TROUBLE = (LedgerError, OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
+TROUBLE = (LedgerError, *DRIVER_ERRORS)
 
 
 def utc_now() -> dt.datetime:

@@ -7,6 +7,7 @@ from typing import Final
 import asyncpg
 
 from jackpot.ledger.connection import CONNECT_TIMEOUT_S
+from jackpot.ledger.errors import DRIVER_ERRORS
 
 LOOK_EVERY_S: Final = 1.0
 
@@ -47,7 +48,7 @@ class BookReader:
                     await self._look(connection)
                 finally:
                     await connection.close()
-            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            except DRIVER_ERRORS:
                 self.links = {}
             await asyncio.sleep(LOOK_EVERY_S)
 

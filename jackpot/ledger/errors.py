@@ -37,6 +37,10 @@ class Unknown(LedgerError):
     """
 
 
+DRIVER_ERRORS = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+"""All that asyncpg raises by itself. The last one comes of a pool, too, that gets back a connection in the middle of a
+statement: whoever was cancelled there has lost the database, and not found a bug."""
+
 _UNANSWERED = (
     asyncpg.InterfaceError,
     asyncpg.PostgresConnectionError,
@@ -53,7 +57,7 @@ def unreachable(url: str) -> Iterator[None]:
     """For a person at a terminal: a database that is not there is one line, with the server it was looked for at."""
     try:
         yield
-    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+    except DRIVER_ERRORS as error:
         where = url.rpartition("@")[2]
         raise UserError(f"the database {where} cannot be used: {error}; check database.url and the server") from error
 

@@ -7,6 +7,7 @@ from collections import deque
 import asyncpg
 import structlog
 
+from jackpot.ledger.errors import DRIVER_ERRORS
 from jackpot.link.refusals import Refused
 
 KEPT_MAX = 10_000
@@ -34,7 +35,7 @@ class Quarantine:
             await asyncio.sleep(FLUSH_EVERY_S)
             try:
                 await self.flush()
-            except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+            except DRIVER_ERRORS as error:
                 log.warning("quarantine_not_written", error=str(error), waiting=len(self._waiting))
 
     async def flush(self) -> None:

@@ -7,7 +7,7 @@ import asyncpg
 
 from jackpot.ledger import load, post
 from jackpot.ledger.connection import connect_writer
-from jackpot.ledger.errors import translated
+from jackpot.ledger.errors import DRIVER_ERRORS, translated
 from jackpot.ledger.load import Kept
 from jackpot.ledger.record import Head
 from jackpot.link.state import LinkState, Past, RoundKey
@@ -34,7 +34,7 @@ class Store:
 
     async def close(self) -> None:
         if self._connection is not None:
-            with contextlib.suppress(OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            with contextlib.suppress(*DRIVER_ERRORS):
                 await self._connection.close(timeout=2.0)
             self._connection = None
 
