@@ -66,7 +66,7 @@ class AlphaBoard:
         # Said again because no answer tells whether it came, and soon, because a long text starts over.
         for _ in range(ANNOUNCEMENTS):
             await self._write_win(self._win_text)
-        return Told(self._win_text, win.amount.cents)
+        return Told(self._win_text, win.amount.cut_to(self._wiring.decimals).cents)
 
     async def blank(self) -> Told:
         await self._write_meter(self._dashes)
@@ -111,7 +111,7 @@ class AlphaBoard:
             return await self.blank()
         text = fit_text(tuple(form.replace("{figure}", figure) for form in forms), self._wiring.width)
         await self._write_meter(text or figure)
-        return Told(self._text, amount.cents)
+        return Told(self._text, amount.cut_to(self._wiring.decimals).cents)
 
     async def _write_meter(self, text: str) -> None:
         self._text = text

@@ -25,6 +25,10 @@ class Amount:
         if type(self.cents) is not int or self.cents < 0:
             raise ValueError(f"an amount is a whole number of cents, not {self.cents!r}")
 
+    def cut_to(self, decimals: int) -> "Amount":
+        """What a board with so many decimals shows of it: never more than there is."""
+        return self if decimals else Amount(self.cents - self.cents % 100, self.currency)
+
 
 @dataclass(frozen=True, slots=True)
 class Pending:
@@ -43,7 +47,7 @@ class Win:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the board was made to show. `cents` is None where it shows no figure, as with dashes."""
+    """What the board was made to show. `cents` is the figure on it, or None where there is none, as with dashes."""
 
     text: str
     cents: int | None = None
@@ -89,7 +93,7 @@ class Wiring:
     format: LineFormat | None = None
     width: int | None = None
     decimals: Literal[0, 2] = 2
-    """0: the board is declared to show whole units, always."""
+    """0: the board is declared to show whole units, always. What is cut off is never rounded up."""
 
     def resolved(self) -> "ResolvedWiring":
         """Checks the values and fills in what is usual. Raises ValueError that says what is wrong."""

@@ -51,7 +51,7 @@ class Ed400Board:
     async def show_amount(self, amount: Amount) -> Told:
         digits = fit_digits(amount, self._wiring.width, self._wiring.decimals)
         await self._write(self._dashes if digits is None else digits)
-        return Told(self._data, None if digits is None else amount.cents)
+        return Told(self._data, None if digits is None else amount.cut_to(self._wiring.decimals).cents)
 
     async def show_pending(self, pending: Pending) -> Told:
         """Digits have no word for it: the amount that is held."""

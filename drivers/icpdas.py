@@ -110,7 +110,7 @@ class IcpDasBoard:
             return await self.blank()
         # Always the whole width: five digits and a point.
         await self._write((digits if "." in digits else digits + ".").rjust(self._wiring.width + 1, "0"))
-        return Told(self._data, amount.cents, confirmed=True)
+        return Told(self._data, amount.cut_to(self._wiring.decimals).cents, confirmed=True)
 
     async def show_pending(self, pending: Pending) -> Told:
         """Digits have no word for it: the amount that is held."""

@@ -113,6 +113,8 @@ class Sign(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Absent: 7E1 for alpha, 8N1 for the others."""
     width: int | None = None
     """Characters or digits; absent: the protocol's usual board."""
+    decimals: Literal[0, 2] = 2
+    """0: whole units, cut and never rounded up."""
     stale_seconds: float = 5.0
 
 

@@ -12,8 +12,10 @@ import pytest
 from drivers.board import ProtocolName, Wiring
 from drivers.emulator import emulate
 from drivers.emulator.boards import AlphaSign
+from jackpot.config import Sign
 from jackpot.errors import UserError
 from jackpot.signs import BoardAgent, SignBoard
+from jackpot.signs.configured import sign_board
 from tests.drivers.conftest import Hall, Record, eventually
 
 PROTOCOLS: tuple[ProtocolName, ...] = ("alpha", "ed400", "icpdas")
@@ -217,6 +219,23 @@ async def test_a_figure_too_wide_for_the_board_is_dashes_and_a_fault(hall: Hall)
         hall.meter(1_000_000)
         await eventually(lambda: hall.shows("small", "------"))
         await eventually(lambda: "does not fit" in (hall.snapshot("small")["fault"] or ""))
+
+
+async def test_boards_that_show_whole_dollars_cut_the_cents_and_say_what_they_show(hall: Hall) -> None:
+    figures = {"alpha": "$479,999", "ed400": "479999", "icpdas": "000479999."}
+    for protocol in PROTOCOLS:
+        board = emulate(protocol, "01", 9)
+        await hall.add_line(protocol, {}, protocol)
+        hall.ports[protocol].boards = (board,)
+        port = str(hall.ports[protocol].path)
+        sign = Sign(id=protocol, link="megalink", protocol=protocol, port=port, width=9, decimals=0)
+        hall.add_sign(sign_board(sign), board)
+    async with hall.open():
+        hall.running(47_999_999)
+        await eventually(all_show(hall, figures))
+        await eventually(lambda: all(board["shown_cents"] == 47_999_900 for board in hall.agent.snapshot()))
+        hall.meter(48_000_000)
+        await eventually(all_show(hall, {"alpha": "$480,000", "ed400": "480000", "icpdas": "000480000."}))
 
 
 async def test_fifty_boards_on_one_agent(hall: Hall) -> None:

@@ -49,6 +49,15 @@ def test_what_is_shown_is_the_amount_to_the_cent(cents: int, width: int) -> None
             assert int(re.sub(r"[^0-9]", "", shown)) == cents
 
 
+@given(st.integers(0, 10**15), st.integers(1, 30))
+def test_a_board_without_cents_never_shows_more_than_there_is(cents: int, width: int) -> None:
+    amount = Amount(cents)
+    assert cents - 100 < amount.cut_to(0).cents <= cents
+    for shown in (fit_characters(amount, width, decimals=0), fit_digits(amount, width, decimals=0)):
+        if shown is not None:
+            assert int(re.sub(r"[^0-9]", "", shown)) * 100 == amount.cut_to(0).cents
+
+
 @pytest.mark.parametrize("cents", [-1, True, 5.0, "5"])
 def test_only_whole_cents_are_an_amount(cents: int) -> None:
     with pytest.raises(ValueError, match="whole number of cents"):
