@@ -10,6 +10,7 @@ import uvloop
 from jackpot.bench.boards import measure_board
 from jackpot.bench.ground import ground
 from jackpot.bench.growth import measure_growth
+from jackpot.bench.many_boards import measure_many_boards
 from jackpot.bench.run import Say, measure
 from jackpot.bench.soak import measure_soak
 from jackpot.cli.output import Output, OutputOption
@@ -53,7 +54,8 @@ async def _soak(say: Say, minutes: int) -> dict[str, Any]:
 
 async def _measure_all(say: Say, seconds: float) -> dict[str, Any]:
     async with ground() as at:
-        return {**await measure(at, say, seconds), "board": await measure_board(at, say)}
+        found = {**await measure(at, say, seconds), "board": await measure_board(at, say)}
+        return {**found, "many_boards": await measure_many_boards(at, say, seconds)}
 
 
 def _print_ratios(found: dict[str, Any]) -> None:

@@ -35,9 +35,28 @@ async def test_a_long_day_is_drawn_in_bounded_points_with_every_win(ledger_url: 
     assert len(points) <= POINTS + 2 * WINS_MAX + 2
     (win,) = [nth for nth, point in enumerate(points) if point.win]
     assert points[win - 1].pool_cents > 10_000_000
-    assert points[win].pool_cents == 0, "the Royal took all of it"
-    assert points[win + 1].pool_cents >= 10_000_000, "and it was reset"
+    assert points[win].pool_cents == 10_000_000, "the Royal took all of it, and it was reset in the same commit"
+    assert min(point.pool_cents for point in points) == 10_000_000, "nobody ever saw an empty pool"
     assert points[-1].pool_cents == pool_cents
+
+
+async def test_a_day_begins_with_what_the_last_one_left_though_it_begins_with_a_win(ledger_url: str) -> None:
+    engine = create_engine(ledger_url)
+    tomorrow = NOON + dt.timedelta(days=1)
+    try:
+        async with scribe_at(ledger_url, "BE-01") as scribe:
+            scribe.deal("BE-01", {1: 1})
+            scribe.enter("BE-01", 1, "As Ks Qs Js Ts")
+            before_cents = scribe.pool_cents
+            await scribe.commit()
+            scribe.pass_time(days=1)
+            scribe.settle("BE-01")
+            await scribe.commit()
+        points = await history(engine, tomorrow.date())
+    finally:
+        await engine.dispose()
+    assert [(point.pool_cents, point.win) for point in points] == [(before_cents, False), (10_000_000, True)]
+    assert points[0].at == points[1].at
 
 
 async def test_a_day_without_money_has_no_points(ledger_url: str) -> None:

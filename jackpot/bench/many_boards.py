@@ -1,0 +1,99 @@
+"""What boards cost the money's path: the same load without boards, with fifty, and with some of those stuck."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from statistics import mean
+from typing import Any
+
+from jackpot.bench.ground import Ground, daemon, link_name
+from jackpot.bench.load import Load
+from jackpot.bench.ptys import board_path
+from jackpot.bench.run import TABLES, WINDOW, Say, cpu_seconds, load_tables
+
+CASES = {"no boards": (0, 0), "50 boards": (50, 0), "50 boards, 10 stuck": (50, 10)}
+"""How many, and how many of them stuck."""
+TIMES = 2
+"""Each case is measured so often, in turn: what differs between two of the same case is noise."""
+SECONDS_MAX = 3.0
+EVENTS_PER_SECOND = 1000
+SETTLE_S = 3.0
+"""Until every board that works has its layout and a figure."""
+LOWEST_PRIORITY = 19
+
+Case = dict[str, float]
+
+
+async def measure_many_boards(at: Ground, say: Say, seconds: float) -> dict[str, Any]:
+    found: dict[str, list[Case]] = {name: [] for name in CASES}
+    for _ in range(TIMES):
+        for name, (count, stuck) in CASES.items():
+            found[name].append(await _case(at, count, stuck, min(seconds, SECONDS_MAX)))
+    bare = _means(found["no boards"])
+    say(f"  boards on the daemon, each case {TIMES} times in turn; flood, then {EVENTS_PER_SECOND:,} events/s:")
+    ratios: dict[str, dict[str, float]] = {}
+    for name, cases in found.items():
+        ratios[name] = {key: value / bare[key] for key, value in _means(cases).items() if bare[key]}
+        say(f"    {name:20} {_line(cases)}; x {ratios[name]['events_per_second']:.2f} events/s")
+    return {"cases": found, "ratios": ratios}
+
+
+async def _case(at: Ground, count: int, stuck: int, seconds: float) -> Case:
+    async with _emulators(at, count, stuck) as emulators, daemon(at, 1, TABLES, sign=_signs(at, count)) as process:
+        load = Load(at.broker, await load_tables(at, 1, TABLES))
+        await load.connect()
+        await load.flood(1.0, WINDOW)
+        await asyncio.sleep(SETTLE_S)
+        before, emulated = cpu_seconds(process.pid), cpu_seconds(emulators.pid)
+        flood = await load.flood(seconds, WINDOW)
+        flooded = cpu_seconds(process.pid)
+        paced = await load.pace(EVENTS_PER_SECOND, seconds)
+        await load.close()
+        return {
+            "events_per_second": flood.events_per_second,
+            "daemon_cpu_us_per_event": (flooded - before) * 1e6 / flood.events,
+            "p50_ms": paced.quantile_ms(0.5),
+            "p99_ms": paced.quantile_ms(0.99),
+            "emulators_cpu_share": (cpu_seconds(emulators.pid) - emulated) / (flood.seconds + paced.seconds),
+        }
+
+
+@asynccontextmanager
+async def _emulators(at: Ground, count: int, stuck: int) -> AsyncIterator[asyncio.subprocess.Process]:
+    """They are no part of what is measured, so they get what processor time is left over."""
+    program = (sys.executable, "-m", "jackpot.bench.ptys", str(at.folder), str(count), str(stuck))
+    process = await asyncio.create_subprocess_exec(*program, stdout=asyncio.subprocess.PIPE)
+    try:
+        if process.stdout is not None:
+            await process.stdout.readline()
+        os.setpriority(os.PRIO_PROCESS, process.pid, LOWEST_PRIORITY)
+        yield process
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+def _signs(at: Ground, count: int) -> str:
+    return "".join(
+        f'[[signs]]\nid = "board-{number}"\nlink = "{link_name(0)}"\nprotocol = "alpha"\n'
+        f'port = "{board_path(at.folder, number)}"\n'
+        for number in range(count)
+    )
+
+
+def _means(cases: list[Case]) -> Case:
+    return {key: mean(case[key] for case in cases) for key in cases[0]}
+
+
+def _line(cases: list[Case]) -> str:
+    def each(key: str, form: str, scale: float = 1.0) -> str:
+        return " / ".join(format(case[key] * scale, form) for case in cases)
+
+    return (
+        f"{each('events_per_second', ',.0f')} events/s; "
+        f"p50 {each('p50_ms', '.2f')} ms, p99 {each('p99_ms', '.2f')} ms; "
+        f"daemon {each('daemon_cpu_us_per_event', '.0f')} us an event; "
+        f"emulators {each('emulators_cpu_share', '.0f', 100)} % of a processor"
+    )
