@@ -36,7 +36,7 @@ def micros(amount: int) -> Markup:
 
 def percent(basis_points: int) -> str:
     whole, part = divmod(basis_points, 100)
-    return f"{whole}.{part:02d} %" if part else f"{whole} %"
+    return f"{whole}.{part:02d} %"
 
 
 def words(name: str) -> str:
@@ -88,6 +88,9 @@ class Clock:
 
     def moment(self, at: dt.datetime | None) -> Markup:
         return self._element(at, "%d %b %Y, %H:%M:%S")
+
+    def stamp(self, at: dt.datetime | None) -> Markup:
+        return self._element(at, "%d %b %H:%M:%S")
 
     def short(self, at: dt.datetime) -> str:
         return at.astimezone(self._timezone).strftime("%H:%M")

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, Self
+from typing import Any, BinaryIO, Final, Literal, Protocol, Self
 
 import structlog
 
@@ -64,6 +64,7 @@ class JsonLinesHistory:
         self._files_max = files_max
         self._waiting: queue.Queue[Entry | None] = queue.Queue(WAITING_MAX)
         self._thread = threading.Thread(target=self._write_all, name="sign history", daemon=True)
+        self._open: dict[str, BinaryIO] = {}
         self.lost = 0
         """Entries that could not be kept: the disk is full, gone or too slow."""
 
@@ -89,14 +90,28 @@ class JsonLinesHistory:
     def _write_all(self) -> None:
         while (entry := self._waiting.get()) is not None:
             try:
-                with self._file(entry).open("a", encoding="utf-8") as file:
-                    file.write(entry.to_json() + "\n")
+                self._file(entry).write(entry.to_json().encode() + b"\n")
             except OSError as error:
+                self._open.pop(entry.board, None)
                 self.lost += 1
                 log.error("sign_history_lost", board=entry.board, error=str(error), lost=self.lost)  # noqa: TRY400  the disk is known to be at fault, its traceback says no more
 
-    def _file(self, entry: Entry) -> Path:
-        """The newest file, or a new one named by its first moment; the oldest go."""
+        for file in self._open.values():
+            file.close()
+
+    def _file(self, entry: Entry) -> BinaryIO:
+        """The newest file, kept open, or a new one named by its first moment; the oldest go."""
+        file = self._open.get(entry.board)
+        if file is None or file.tell() >= self._file_bytes_max:
+            if file is not None:
+                file.close()
+            file = self._open[entry.board] = self._path(entry).open("ab", buffering=0)
+            if file.tell():
+                # The last line may have been cut short by a crash: then this ends it.
+                file.write(b"\n")
+        return file
+
+    def _path(self, entry: Entry) -> Path:
         folder = self._folder / entry.board
         folder.mkdir(exist_ok=True)
         files = _files(folder)
@@ -145,7 +160,7 @@ def _entries(folder: Path, board: str) -> Iterator[Entry]:
     for path in _files(folder / board):
         with path.open(encoding="utf-8") as file:
             for line in file:
-                if line.endswith("\n"):  # a line cut short by a crash is no entry
+                with suppress(ValueError):  # empty, or cut short by a crash: no entry
                     yield Entry.from_json(line)
 
 

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.console.house import LINK, ROYAL, House
+from tests.console.house import LINK, PHONE, ROYAL, WALL, House
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -93,6 +93,30 @@ async def test_the_slip_the_login_and_the_sign_can_be_read_too(house: House) -> 
         await page.goto(f"/sign/{LINK}")
         await expect(page.locator(".mark")).to_be_hidden()
         assert await page.evaluate(FAINT) == []
+
+
+WIDER_THAN_ITS_BOX = """
+() => [document.documentElement, ...document.querySelectorAll(".scroll")]
+  .filter((element) => element.scrollWidth > element.clientWidth)
+  .map((element) => element.getAttribute("aria-label") ?? "the page")
+"""
+
+
+@pytest.mark.parametrize("name", list(PATHS))
+async def test_every_page_fits_phone_desk_and_wall(house: House, name: str) -> None:
+    """On a phone a sheet of the day may be moved sideways inside its frame; elsewhere nothing hides at the side."""
+    async with house.page(name) as page:
+        for path in PATHS[name]:
+            await page.goto(path)
+            sizes = {}
+            for viewport in ({"width": 320, "height": 640}, PHONE, {"width": 1280, "height": 800}, WALL):
+                await page.set_viewport_size(viewport)  # type: ignore[arg-type]  # a plain dict is what it takes
+                wide = await page.evaluate(WIDER_THAN_ITS_BOX)
+                assert "the page" not in wide, (path, viewport)
+                assert wide == [] or viewport["width"] < 1000, (path, viewport)
+                size: str = await page.locator("h1").evaluate("heading => getComputedStyle(heading).fontSize")
+                sizes[viewport["width"]] = float(size.removesuffix("px"))
+            assert sizes[WALL["width"]] > 1.5 * sizes[1280], "it is read from across the room"
 
 
 async def test_a_claim_is_resolved_without_a_mouse(house: House) -> None:

@@ -1,5 +1,6 @@
 """Money and its parameters are changed by two: refused by the server, and by the database whatever the server says."""
 
+import re
 from typing import Any
 
 import pytest
@@ -155,6 +156,10 @@ async def test_a_transfer_is_two_proposals_that_cancel_each_other(office: Office
     taken, given = [await row(office, number) for number in answer["proposals"]]
     assert (taken.link, taken.command["amount_cents"]) == (LINK, -125_050)
     assert (given.link, given.command["amount_cents"]) == (OTHER_LINK, 125_050)
+    async with office.client("flora") as client:
+        page = re.sub(r"<[^>]*>", "", (await client.get("/adjustments")).text)
+    assert f"1,250.50 from the reserve of {LINK}" in page
+    assert f"1,250.50 to the reserve of {OTHER_LINK}" in page
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,33 @@ async def test_the_figure_fits_every_screen(house: House) -> None:
                 assert 0 <= box["y"] < box["y"] + box["height"] <= height
 
 
+# What is written stands inside the screen on all four sides, and inside its own box.
+OUTSIDE = """
+() => [...document.querySelectorAll(".win p")]
+  .filter((element) => {
+    const text = document.createRange();
+    text.selectNodeContents(element);
+    const { left, right, top, bottom } = text.getBoundingClientRect();
+    return left < 0 || top < 0 || right > innerWidth || bottom > innerHeight;
+  })
+  .map((element) => element.textContent)
+"""
+
+
+async def test_a_win_fits_every_screen(house: House) -> None:
+    award = {"link": LINK, "kind": "percentage", "table": "UTH-01"}
+    async with house.page() as page:
+        await open_sign(page)
+        for number, (rank, cents) in enumerate((("straight_flush", 4_800_000), ("royal_flush", 99_999_999_99))):
+            await page.evaluate("winUntil = 0")
+            news = {"award": f"shown-{number}", "rank": rank, "amount_cents": cents, **award}
+            await page.evaluate("award => takeAward({ ...award, at: new Date().toISOString() })", news)
+            await expect(page.locator(".win .hand")).to_have_text(rank.replace("_", " "))
+            for width, height in ((320, 640), (390, 844), (844, 390), (1280, 720), (1920, 1080), (3840, 2160)):
+                await page.set_viewport_size({"width": width, "height": height})
+                assert await page.evaluate(OUTSIDE) == [], (width, height)
+
+
 async def test_suspended_play_is_said(house: House) -> None:
     async with house.page("mona") as page, house.page() as sign:
         await open_sign(sign)

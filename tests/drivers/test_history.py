@@ -73,6 +73,11 @@ def test_a_line_cut_short_by_a_crash_is_passed_over(folder: Path) -> None:
     file = next((folder / "pit-3").iterdir())
     file.write_text(file.read_text() + '{"at": "2026-11-16T12:0')
     assert answer(folder, "pit-3", at(99)).told is not None
+    with JsonLinesHistory(folder) as history:
+        history.add(Entry(at(120), "pit-3", "told", "$1,002.00", 100_200))
+    found = answer(folder, "pit-3", at(121)).told
+    assert found is not None, "and spoils nothing that is written after it"
+    assert found.cents == 100_200
 
 
 def test_files_are_rotated_by_size_and_the_oldest_go(tmp_path: Path) -> None:

@@ -132,10 +132,11 @@ function showWins(now) {
   const award = wins.shift();
   win.hidden = !award;
   if (!award) return;
-  win.querySelector(".hand").textContent = award.rank.replaceAll("_", " ");
-  const sum = win.querySelector(".sum");
-  sum.textContent = `${currency} ${text(award.amount_cents)}`;
-  sum.style.setProperty("--fit", widest(sum.textContent, 0.5));
+  for (const [line, said] of [[".hand", award.rank.replaceAll("_", " ")], [".sum", `${currency} ${text(award.amount_cents)}`]]) {
+    const element = win.querySelector(line);
+    element.textContent = said;
+    element.style.setProperty("--fit", widest(said.toUpperCase(), 1.2));
+  }
   win.querySelector(".where").textContent = `Table ${award.table}`;
   winUntil = now + WIN_MS;
 }
