@@ -63,7 +63,6 @@ class Renderer:
             "pretty": show.pretty,
             "time": clock.time,
             "moment": clock.moment,
-            "stamp": clock.stamp,
             "short": clock.short,
         }
         self._environment.globals |= {"May": May, "static": _static, "timezone": timezone}

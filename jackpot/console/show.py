@@ -89,9 +89,6 @@ class Clock:
     def moment(self, at: dt.datetime | None) -> Markup:
         return self._element(at, "%d %b %Y, %H:%M:%S")
 
-    def stamp(self, at: dt.datetime | None) -> Markup:
-        return self._element(at, "%d %b %H:%M:%S")
-
     def short(self, at: dt.datetime) -> str:
         return at.astimezone(self._timezone).strftime("%H:%M")
 

@@ -153,6 +153,18 @@ async def test_the_figure_fits_every_screen(house: House) -> None:
                 assert 0 <= box["y"] < box["y"] + box["height"] <= height
 
 
+async def test_a_claim_and_suspended_play_are_both_said_and_hide_nothing(house: House) -> None:
+    async with house.page() as page:
+        await open_sign(page)
+        claim = {"table": "BE-01", "round": "r", "rank": "royal_flush", "base_cents": 10_000_000}
+        meter = {"version": 10**9, "displayed_cents": 10_000_000, "pending": [claim], "live": True}
+        for width, height in ((320, 640), (390, 844), (844, 390), (1280, 720), (1920, 1080)):
+            await page.set_viewport_size({"width": width, "height": height})
+            await page.evaluate("meter => { takeMeter(meter); takeStatus({ state: 'suspended' }); }", meter)
+            for part in (".meter", ".mark", ".held", "h1"):
+                await expect(page.locator(part)).to_be_in_viewport(ratio=1)
+
+
 # What is written stands inside the screen on all four sides, and inside its own box.
 OUTSIDE = """
 () => [...document.querySelectorAll(".win p")]
