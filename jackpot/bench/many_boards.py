@@ -20,7 +20,7 @@ TIMES = 2
 SECONDS_MAX = 3.0
 EVENTS_PER_SECOND = 1000
 SETTLE_S = 3.0
-"""Until every board that works has its layout and a figure."""
+"""Of play, until every board that works has its layout and a figure."""
 LOWEST_PRIORITY = 19
 
 Case = dict[str, float]
@@ -32,7 +32,7 @@ async def measure_many_boards(at: Ground, say: Say, seconds: float) -> dict[str,
         for name, (count, stuck) in CASES.items():
             found[name].append(await _case(at, count, stuck, min(seconds, SECONDS_MAX)))
     bare = _means(found["no boards"])
-    say(f"  boards on the daemon, each case {TIMES} times in turn; flood, then {EVENTS_PER_SECOND:,} events/s:")
+    say(f"  boards on the daemon, each case {TIMES} times in turn; {EVENTS_PER_SECOND:,} events/s, then a flood:")
     ratios: dict[str, dict[str, float]] = {}
     for name, cases in found.items():
         ratios[name] = {key: value / bare[key] for key, value in _means(cases).items() if bare[key]}
@@ -44,12 +44,12 @@ async def _case(at: Ground, count: int, stuck: int, seconds: float) -> Case:
     async with _emulators(at, count, stuck) as emulators, daemon(at, 1, TABLES, sign=_signs(at, count)) as process:
         load = Load(at.broker, await load_tables(at, 1, TABLES))
         await load.connect()
-        await load.flood(1.0, WINDOW)
-        await asyncio.sleep(SETTLE_S)
-        before, emulated = cpu_seconds(process.pid), cpu_seconds(emulators.pid)
+        await load.pace(EVENTS_PER_SECOND, SETTLE_S)
+        emulated = cpu_seconds(emulators.pid)
+        paced = await load.pace(EVENTS_PER_SECOND, seconds)
+        before = cpu_seconds(process.pid)
         flood = await load.flood(seconds, WINDOW)
         flooded = cpu_seconds(process.pid)
-        paced = await load.pace(EVENTS_PER_SECOND, seconds)
         await load.close()
         return {
             "events_per_second": flood.events_per_second,
