@@ -93,7 +93,7 @@ class Line:
         except TimeoutError as error:
             raise DriverError(f"{port}: did not open within {OPEN_SECONDS:g} s") from error
         except (OSError, termios.error, serialx.SerialException) as error:
-            raise DriverError(f"{port}: {getattr(error, 'strerror', None) or error}") from error
+            raise DriverError(f"{port}: {_words(error)}") from error
         return cls(transport, ear, port, baud)
 
     @property
@@ -156,6 +156,12 @@ class Line:
             with suppress(OSError, termios.error):
                 termios.tcflush(port.fileno(), termios.TCIOFLUSH)
         self._transport.abort()
+
+
+def _words(error: Exception) -> str:
+    """The system's own word for it: what asyncio says of a connection that was refused is for programmers."""
+    number = getattr(error, "errno", None) or 0
+    return os.strerror(number) if number > 0 else str(getattr(error, "strerror", None) or error)
 
 
 async def _open_tty(path: str, baud: int, line_format: LineFormat, ear: _Ear) -> asyncio.WriteTransport:
