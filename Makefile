@@ -5,7 +5,7 @@ STAMP := .venv/.stamp
 # The system's certificates, if it has any: uv's own do not know a company's proxy.
 UV = VIRTUAL_ENV=.venv .venv/bin/uv $$(test -e /etc/ssl/certs/ca-certificates.crt && echo --system-certs)
 
-.PHONY: help setup demo test check format lock bench bench-growth soak simulate faults cluster pictures clean
+.PHONY: help setup demo test check format lock bench bench-growth bench-boards soak simulate faults cluster pictures clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -47,6 +47,9 @@ bench: $(STAMP) ## speed, beside its limits
 
 bench-growth: $(STAMP) ## what must not cost as it grows: tables, links, 5 million events of history, open rounds
 	.venv/bin/jackpot bench --growth
+
+bench-boards: $(STAMP) ## what boards cost the money's path: none, fifty, some of them stuck
+	.venv/bin/jackpot bench --boards
 
 MINUTES ?= 60
 soak: $(STAMP) ## MINUTES of play at 1,000 events/s: memory stays flat

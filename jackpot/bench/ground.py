@@ -122,6 +122,11 @@ def configuration(at: Ground, links: int, tables: int, port: int) -> str:
     return "".join(parts)
 
 
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
 def link_name(number: int) -> str:
     return f"link-{number:02d}"
 
@@ -151,8 +156,7 @@ class Daemon:
         raise UserError(f"the daemon did not become ready: {last}")
 
     def cpu_seconds(self) -> float:
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / 100
+        return cpu_seconds(self.pid)
 
     def memory_mib(self) -> float:
         status = Path(f"/proc/{self.pid}/status").read_text()

@@ -7,16 +7,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from jackpot.bench.ground import Ground, daemon, link_name
+from jackpot.bench.ground import Ground, cpu_seconds, daemon, link_name
 from jackpot.bench.load import Load
 from jackpot.bench.ptys import board_path
-from jackpot.bench.run import TABLES, WINDOW, Say, cpu_seconds, load_tables
+from jackpot.bench.run import TABLES, WINDOW, Say, load_tables
 
 CASES = {"no boards": (0, 0), "50 boards": (50, 0), "50 boards, 10 stuck": (50, 10)}
 """How many, and how many of them stuck."""
 TIMES = 2
 """Each case is measured so often, in turn: what differs between two of the same case is noise."""
-SECONDS_MAX = 3.0
 EVENTS_PER_SECOND = 1000
 SETTLE_S = 3.0
 """Of play, until every board that works has its layout and a figure."""
@@ -30,7 +29,7 @@ async def measure_many_boards(at: Ground, say: Say, seconds: float) -> dict[str,
     found: dict[str, list[Case]] = {name: [] for name in CASES}
     for _ in range(TIMES):
         for name, (count, stuck) in CASES.items():
-            found[name].append(await _case(at, count, stuck, min(seconds, SECONDS_MAX)))
+            found[name].append(await _case(at, count, stuck, seconds))
     bare = _best(found["no boards"])
     say(f"  boards on the daemon, each case {TIMES} times in turn; {EVENTS_PER_SECOND:,} events/s, then a flood:")
     ratios: dict[str, dict[str, float]] = {}
@@ -44,13 +43,13 @@ async def measure_many_boards(at: Ground, say: Say, seconds: float) -> dict[str,
 
 
 async def _case(at: Ground, count: int, stuck: int, seconds: float) -> Case:
-    async with _emulators(at, count, stuck) as emulators, daemon(at, 1, TABLES, sign=_signs(at, count)) as process:
+    async with _emulators(at, count, stuck) as emulators, daemon(at, 1, TABLES, sign=_signs(at, count)) as serving:
         load = Load(at.broker, await load_tables(at, 1, TABLES))
         await load.connect()
         await load.pace(EVENTS_PER_SECOND, SETTLE_S)
-        before, emulated = cpu_seconds(process.pid), cpu_seconds(emulators.pid)
+        before, emulated = serving.cpu_seconds(), cpu_seconds(emulators.pid)
         paced = await load.pace(EVENTS_PER_SECOND, seconds)
-        used, emulated = cpu_seconds(process.pid) - before, cpu_seconds(emulators.pid) - emulated
+        used, emulated = serving.cpu_seconds() - before, cpu_seconds(emulators.pid) - emulated
         flood = await load.flood(seconds, WINDOW)
         await load.close()
         return {

@@ -25,6 +25,9 @@ def command(
     ] = False,
     history: Annotated[int, typer.Option(help="Events of history for --growth.")] = 5_000_000,
     open_rounds: Annotated[int, typer.Option(help="Open rounds at a start for --growth.")] = 10_000,
+    boards: Annotated[
+        bool, typer.Option("--boards", help="Measure what boards cost instead: none, fifty, some of them stuck.")
+    ] = False,
     soak: Annotated[int, typer.Option(help="Minutes of play at 1,000 events/s instead: is memory flat?")] = 0,
 ) -> None:
     """Measure the data path and the limits beside it, on servers of its own, in one run."""
@@ -37,6 +40,8 @@ def command(
         if growth:
             counts = {"tables": [1, 10, 100, 1000], "links": [1, 8, 64]}
             found = runner.run(measure_growth(say, seconds, **counts, history=history, open_rounds=open_rounds))
+        elif boards:
+            found = runner.run(_boards(say, seconds))
         elif soak:
             found = runner.run(_soak(say, soak))
         else:
@@ -54,8 +59,12 @@ async def _soak(say: Say, minutes: int) -> dict[str, Any]:
 
 async def _measure_all(say: Say, seconds: float) -> dict[str, Any]:
     async with ground() as at:
-        found = {**await measure(at, say, seconds), "board": await measure_board(at, say)}
-        return {**found, "many_boards": await measure_many_boards(at, say, seconds)}
+        return {**await measure(at, say, seconds), "board": await measure_board(at, say)}
+
+
+async def _boards(say: Say, seconds: float) -> dict[str, Any]:
+    async with ground() as at:
+        return {"boards": await measure_many_boards(at, say, seconds)}
 
 
 def _print_ratios(found: dict[str, Any]) -> None:

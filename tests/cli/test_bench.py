@@ -27,3 +27,16 @@ def test_what_grows_is_measured() -> None:
     assert set(found["history"]) == {"0", "2000"}
     assert set(found["start_s"]) == {"0", "50"}
     assert set(found["take_over_s"]) == {"kill -9", "SIGTERM"}
+
+
+@pytest.mark.slow
+def test_what_boards_cost_is_measured() -> None:
+    done = run("bench", "--boards", "--seconds", "0.2", "-o", "json", within_s=120)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["boards"]
+    assert {name: len(cases) for name, cases in found["cases"].items()} == {
+        "no boards": 2,
+        "50 boards": 2,
+        "50 boards, 10 stuck": 2,
+    }
+    assert all(ratio["events_per_second"] > 0 for ratio in found["ratios"].values())
