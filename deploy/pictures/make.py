@@ -118,7 +118,8 @@ def look_at_pages(chromium: Browser, url: str, password: str) -> None:
     page.wait_for_url(f"{url}/")
     time.sleep(2)
     page.screenshot(path=HERE / "console.png")
-    sign = chromium.new_page(viewport={"width": 1280, "height": 720})
+    # Without motion: no wheel is caught between two digits.
+    sign = chromium.new_page(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
     sign.goto(f"{url}/sign/megalink")
     time.sleep(3)
     sign.screenshot(path=HERE / "sign.png")
