@@ -30,7 +30,7 @@ GRANT UPDATE (epoch, n, chain, at, journal, entry, award, wagered, recoverable, 
     suspended, parameters_version, parameters, parameters_next, tables, sent) ON links TO jackpot_settle;
 GRANT SELECT, INSERT, UPDATE (phase, n, document) ON rounds TO jackpot_settle;
 GRANT SELECT, INSERT, DELETE ON unpaid TO jackpot_settle;
-GRANT SELECT, INSERT, UPDATE (holder, epoch, expires_at) ON leases TO jackpot_settle;
+GRANT SELECT, INSERT, UPDATE (holder, epoch, expires_at, asked_by) ON leases TO jackpot_settle;
 
 -- It answers what people ask of it; it asks nothing in their name.
 GRANT SELECT, UPDATE (answer) ON requests TO jackpot_settle;

@@ -3,8 +3,27 @@
 A daemon that stalls past its lease and comes back finds the epoch moved on, and its next commit writes nothing.
 """
 
+from dataclasses import dataclass
+
 from jackpot.ledger.connection import AnyConnection
 from jackpot.ledger.errors import Deposed, certain, translated
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """As it stands in the database."""
+
+    link: str
+    holder: str
+    epoch: int
+    asked_by: str | None
+    """Who would like to lead the link in the holder's place."""
+    left_s: float
+    """How long it is still valid."""
+
+    @property
+    def valid(self) -> bool:
+        return self.left_s > 0
 
 
 async def take(connection: AnyConnection, link: str, holder: str, seconds: float) -> int | None:
@@ -18,7 +37,8 @@ async def take(connection: AnyConnection, link: str, holder: str, seconds: float
             taken = await connection.fetchval(
                 "INSERT INTO leases (link, holder, epoch, expires_at) "
                 "VALUES ($1, $2, 0, clock_timestamp() + make_interval(secs => $3)) "
-                "ON CONFLICT (link) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at "
+                "ON CONFLICT (link) DO UPDATE "
+                "SET holder = excluded.holder, expires_at = excluded.expires_at, asked_by = NULL "
                 "WHERE leases.expires_at < clock_timestamp() OR leases.holder = excluded.holder RETURNING link",
                 link,
                 holder,
@@ -33,12 +53,15 @@ async def take(connection: AnyConnection, link: str, holder: str, seconds: float
             return int(epoch)
 
 
-async def renew(connection: AnyConnection, link: str, holder: str, epoch: int, seconds: float) -> None:
-    """One statement, which needs nobody to commit it: whoever stalls in the middle must not keep the row locked."""
+async def renew(connection: AnyConnection, link: str, holder: str, epoch: int, seconds: float) -> str | None:
+    """Returns who asks for the link, if anybody does.
+
+    One statement, which needs nobody to commit it: whoever stalls in the middle must not keep the row locked.
+    """
     with translated():
-        renewed = await connection.fetchval(
+        renewed = await connection.fetchrow(
             "UPDATE leases SET expires_at = clock_timestamp() + make_interval(secs => $4) "
-            "WHERE link = $1 AND holder = $2 AND epoch = $3 RETURNING link",
+            "WHERE link = $1 AND holder = $2 AND epoch = $3 RETURNING asked_by",
             link,
             holder,
             epoch,
@@ -46,6 +69,8 @@ async def renew(connection: AnyConnection, link: str, holder: str, epoch: int, s
         )
     if renewed is None:
         raise Deposed(f"the lease of link {link} is no longer held by {holder}")
+    asked_by: str | None = renewed["asked_by"]
+    return asked_by
 
 
 async def give_up(connection: AnyConnection, link: str, holder: str, epoch: int, *, sent: int) -> None:
@@ -58,4 +83,49 @@ async def give_up(connection: AnyConnection, link: str, holder: str, epoch: int,
                 link,
                 holder,
                 epoch,
+            )
+
+
+# -- leases that several daemons share ----------------------------------------------------------------------------
+
+
+async def survey(connection: AnyConnection) -> list[Lease]:
+    """All of them."""
+    with translated():
+        rows = await connection.fetch(
+            "SELECT link, holder, epoch, asked_by, "
+            "extract(epoch FROM expires_at - clock_timestamp())::float8 AS left_s FROM leases ORDER BY link"
+        )
+    return [Lease(**row) for row in rows]
+
+
+async def ask(connection: AnyConnection, wanted: Lease, holder: str) -> bool:
+    """Leave word that `holder` would like to lead the link; False if it has changed hands, or another asks already."""
+    with translated():
+        asked = await connection.fetchval(
+            "UPDATE leases SET asked_by = $4 WHERE link = $1 AND holder = $2 AND epoch = $3 "
+            "AND asked_by IS NULL AND expires_at > clock_timestamp() RETURNING link",
+            wanted.link,
+            wanted.holder,
+            wanted.epoch,
+            holder,
+        )
+    return asked is not None
+
+
+async def hand_over(
+    connection: AnyConnection, link: str, holder: str, epoch: int, seconds: float, *, sent: int
+) -> None:
+    """Give the lease to who has asked for it. If that one does not take it up within `seconds`, anybody may."""
+    with translated():
+        async with connection.transaction(isolation="read_committed"):
+            await connection.execute("UPDATE links SET sent = $3 WHERE link = $1 AND epoch = $2", link, epoch, sent)
+            await connection.execute(
+                "UPDATE leases SET holder = asked_by, asked_by = NULL, "
+                "expires_at = clock_timestamp() + make_interval(secs => $4) "
+                "WHERE link = $1 AND holder = $2 AND epoch = $3 AND asked_by IS NOT NULL",
+                link,
+                holder,
+                epoch,
+                seconds,
             )

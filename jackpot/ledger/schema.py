@@ -237,6 +237,7 @@ leases = Table(
     Column("holder", Text, nullable=False),
     Column("epoch", BigInteger, nullable=False),
     Column("expires_at", DateTime(timezone=True), nullable=False),
+    Column("asked_by", Text, comment="the daemon that asks its holder for the link, to lead as many as the others"),
 )
 
 requests = Table(

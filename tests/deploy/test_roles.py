@@ -45,7 +45,7 @@ MAY: dict[str, dict[str, dict[str, frozenset[str]]]] = {
                 ]
             ),
             "rounds": frozenset({"phase", "n", "document"}),
-            "leases": frozenset({"holder", "epoch", "expires_at"}),
+            "leases": frozenset({"holder", "epoch", "expires_at", "asked_by"}),
             "requests": frozenset({"answer"}),
         },
         "DELETE": dict.fromkeys(("unpaid", "quarantine"), ALL),

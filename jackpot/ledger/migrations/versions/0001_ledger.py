@@ -125,6 +125,12 @@ def upgrade() -> None:
         sa.Column("holder", sa.Text(), nullable=False),
         sa.Column("epoch", sa.BigInteger(), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column(
+            "asked_by",
+            sa.Text(),
+            nullable=True,
+            comment="the daemon that asks its holder for the link, to lead as many as the others",
+        ),
         sa.PrimaryKeyConstraint("link", name=op.f("leases_pkey")),
     )
     op.create_table(
