@@ -70,6 +70,11 @@ class Heads(Struct, frozen=True, forbid_unknown_fields=True):
     key_file: Path | None = None
 
 
+class Leases(Struct, frozen=True, forbid_unknown_fields=True):
+    share: bool = False
+    """Several daemons lead about as many links each. If not, the first leads all, and the others stand by."""
+
+
 class Link(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     id: str
     currency: str = "SGD"
@@ -125,6 +130,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     gaming_day: GamingDay = GamingDay()
     embedded: Embedded = Embedded()
     heads: Heads = Heads()
+    leases: Leases = Leases()
     links: tuple[Link, ...] = ()
     tables: tuple[Table, ...] = ()
     signs: tuple[Sign, ...] = ()

@@ -86,6 +86,7 @@ class Desk:
         self._waiting: deque[Arrival | Order] = deque()
         self._awake = asyncio.Event()
         self._closing = False
+        self._pausing = False
         self._head = Head()
         self._commit_seconds = metrics.commit_seconds.labels(link)
         self._batch_events = metrics.batch_events.labels(link)
@@ -133,9 +134,19 @@ class Desk:
         self._closing = True
         self._awake.set()
 
+    def pause(self) -> None:
+        """`run` returns after the batch under way; what waits then is served when it runs again."""
+        self._pausing = True
+        self._awake.set()
+
+    def forget(self) -> None:
+        """What waits is no longer ours to serve: it was not acknowledged, and whoever leads the link gets it."""
+        self._waiting.clear()
+
     async def run(self) -> None:
-        """Serve until closed, cancelled, deposed, or the ledger fails for good."""
-        while self._waiting or not self._closing:
+        """Serve until closed, paused, cancelled, deposed, or the ledger fails for good."""
+        self._pausing = False
+        while not self._pausing and (self._waiting or not self._closing):
             await self._awake.wait()
             taken = [self._waiting.popleft() for _ in range(min(BATCH_MAX, len(self._waiting)))]
             if not self._waiting and not self._closing:

@@ -1,4 +1,4 @@
-"""One link's life in this daemon: stand by, take the lease, lead, and let go when another must.
+"""One link's life in this daemon: stand by, take the lease, lead, and let go when another must, or asks to.
 
 While the ledger cannot be reached the link is suspended: its status and states say so, nothing is answered, and events
 wait with the broker. When it can be reached again, and nobody else has taken the lease, play goes on by itself.
@@ -6,9 +6,7 @@ wait with the broker. When it can be reached again, and nobody else has taken th
 
 import asyncio
 import datetime as dt
-import json
 import time
-import uuid
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -17,18 +15,20 @@ import asyncpg
 import structlog
 
 from jackpot import metrics
+from jackpot.chores import Chores
 from jackpot.config import Config, Link
 from jackpot.desk import Desk
-from jackpot.ledger import audit, lease, load, requests
-from jackpot.ledger.errors import DRIVER_ERRORS, Deposed, LedgerError
-from jackpot.ledger.heads import HeadsFile, keep_heads
+from jackpot.ledger import lease
+from jackpot.ledger.errors import TROUBLE, Deposed
+from jackpot.ledger.heads import HeadsFile
 from jackpot.ledger.load import rfc3339
 from jackpot.ledger.quarantine import Quarantine
 from jackpot.ledger.record import Head
 from jackpot.ledger.store import Store
-from jackpot.link.commands import AnyCommand, LinkOpened, LinkSuspended, TablesConfigured, parameters_document
 from jackpot.link.gaming_day import GamingDay
 from jackpot.link.state import LinkState
+from jackpot.opening import first_commands
+from jackpot.share import Share
 from jackpot.sitting import Arrival, Order
 from jackpot.wire.channel import Channel
 from jackpot.wire.mqtt import Broker, Message
@@ -39,13 +39,8 @@ RENEW_EVERY_S = 1.0
 STANDBY_EVERY_S = 0.5
 REQUESTS_EVERY_S = 0.25
 AUDIT_EVERY_S = 60.0
-OUTBOX_PAGE = 500
-
-CONTROLLER = "controller"
 
 log = structlog.get_logger()
-
-TROUBLE = (LedgerError, *DRIVER_ERRORS)
 
 
 def utc_now() -> dt.datetime:
@@ -66,17 +61,22 @@ class Leader:
         holder: str,
         keys: Mapping[str, bytes] = MappingProxyType({}),
         heads: HeadsFile | None = None,
+        share: Share | None = None,
         clock: Callable[[], dt.datetime] = utc_now,
         at_point: Callable[[str], None] = lambda _: None,
         beside: Sequence[Callable[[], Coroutine[Any, Any, None]]] = (),
     ) -> None:
-        """`keys` are of tables that prove their events; `beside` runs while this daemon leads the link."""
+        """`keys` are of tables that prove their events; `beside` runs while this daemon leads the link.
+
+        Without a `share` every free lease is taken, and none is handed over.
+        """
         metrics.expect(link.id)
         self.link = link
         self._beside = beside
         self._config = config
         self._pool = pool
         self._holder = holder
+        self._share = share
         self._epoch = 0
         self._renewed = float("-inf")
         self._closing = False
@@ -105,7 +105,7 @@ class Leader:
             read=Reader(link.id, {table.id: keys[table.id] for table in config.tables_of(link.id) if table.id in keys}),
             at_point=at_point,
         )
-        self._outbox = asyncio.Event()
+        self._chores = Chores(link.id, pool, self._desk, self._channel)
 
     # -- what others ask ----------------------------------------------------------------------------------------
 
@@ -141,7 +141,10 @@ class Leader:
             await self._store.close()
 
     async def _stand_by(self) -> None:
+        self._desk.forget()
         while not self._closing:
+            if self._share is not None and (not await self._share.turn(self.link.id) or self._closing):
+                continue
             try:
                 if await self._take():
                     return
@@ -156,14 +159,14 @@ class Leader:
         if epoch is None:
             return False
         _, state, _ = await self._open(epoch)
-        for command in self._first_commands(state):
+        for command in first_commands(self.link, self._config, state):
             await self._desk.serve([Order(command, asyncio.get_running_loop().create_future())])
         head, state, sent = await self._open(epoch)
         self._channel.lead(state, head.n, sent)
         # Not before: who vouches may connect, and would say what was true when we led last.
         self._epoch, self._renewed = epoch, before
-        self._tell_status()
-        self._outbox.set()
+        self._chores.tell_status()
+        self._chores.send_again()
         metrics.leading.labels(self.link.id).set(1)
         log.info("leading", link=self.link.id, epoch=epoch, n=head.n)
         return True
@@ -174,63 +177,45 @@ class Leader:
             raise Deposed(f"link {self.link.id} is at epoch {head.epoch}, not {epoch}")
         return head, state, sent
 
-    def _first_commands(self, state: LinkState) -> list[AnyCommand]:
-        """A link seen for the first time is opened; its tables are recorded whenever they change."""
-        found: list[AnyCommand] = []
-        if state.parameters_version == 0:
-            reason = "seen for the first time in the configuration"
-            parameters = parameters_document(self.link.parameters)
-            found.append(LinkOpened(id=str(uuid.uuid4()), by=CONTROLLER, reason=reason, parameters=parameters))
-        elif state.parameters != self.link.parameters:
-            log.warning(
-                "parameters_differ",
-                link=self.link.id,
-                in_force=parameters_document(state.parameters),
-                configured=parameters_document(self.link.parameters),
-                hint="the file changes nothing on a link that exists; propose the change in the console",
-            )
-        tables = [
-            {"id": table.id, "game": table.game, "positions": table.positions}
-            for table in self._config.tables_of(self.link.id)
-        ]
-        if tables != state.tables_document():
-            reason = "tables of the configuration"
-            found.append(TablesConfigured(id=str(uuid.uuid4()), by=CONTROLLER, reason=reason, tables=tables))
-        return found
-
     async def _lead(self) -> None:
-        """From having the lease to having lost it, or to being closed."""
+        """From having the lease to having lost it or handed it over, or to being closed."""
         async with asyncio.TaskGroup() as tasks:
             beside = [
                 tasks.create_task(self._channel.session.run(), name=f"{self.link.id} session"),
                 tasks.create_task(self._channel.announce(), name=f"{self.link.id} announce"),
                 tasks.create_task(self._channel.remind(), name=f"{self.link.id} remind"),
                 *(tasks.create_task(task()) for task in self._beside),
-                tasks.create_task(self._keep_heads(), name=f"{self.link.id} heads"),
             ]
-            while not await self._serve() and await self._regain():
+            if self._heads is not None:
+                signing = self._chores.sign_heads(self._heads, self._gaming_day, self._clock)
+                beside.append(tasks.create_task(signing, name=f"{self.link.id} heads"))
+            while not (served := await self._serve()) and await self._regain():
                 pass
+            epoch = self._epoch
             if self._closing:
                 await self._channel.stop()
+            elif served:
+                self._epoch = 0  # so that the session does not connect again
+                await self._channel.leave()
             for task in beside:
                 task.cancel()
-        metrics.leading.labels(self.link.id).set(0)
-        if self._closing:
-            await self._give_up()
-        else:
-            log.warning("deposed", link=self.link.id, epoch=self._epoch)
         self._epoch = 0
+        metrics.stand_by(self.link.id)
+        if served or self._closing:
+            await self._let_go(epoch)
+        else:
+            log.warning("deposed", link=self.link.id, epoch=epoch)
 
     async def _serve(self) -> bool:
-        """Serve until closed (True) or until the ledger or the lease is in doubt (False)."""
+        """Serve until closed or asked for the link (True), or until the ledger or the lease is in doubt (False)."""
         served = False
         try:
             async with asyncio.TaskGroup() as tasks:
                 beside = [
                     tasks.create_task(self._renew(), name=f"{self.link.id} renew"),
-                    tasks.create_task(self._take_requests(), name=f"{self.link.id} requests"),
-                    tasks.create_task(self._send_outbox(), name=f"{self.link.id} outbox"),
-                    tasks.create_task(self._audit(), name=f"{self.link.id} audit"),
+                    tasks.create_task(self._chores.take_requests(REQUESTS_EVERY_S), name=f"{self.link.id} requests"),
+                    tasks.create_task(self._chores.send_outbox(), name=f"{self.link.id} outbox"),
+                    tasks.create_task(self._chores.audit(AUDIT_EVERY_S), name=f"{self.link.id} audit"),
                 ]
                 await self._desk.run()
                 served = True
@@ -241,6 +226,19 @@ class Leader:
             self._desk.state = None
             self._store.drop()
         return served
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(RENEW_EVERY_S)
+            before = time.monotonic()
+            async with asyncio.timeout(LEASE_S), self._pool.acquire() as connection:
+                asked_by = await lease.renew(connection, self.link.id, self._holder, self._epoch, LEASE_S)
+            self._renewed = before
+            self._chores.tell_status()
+            self._chores.measure()
+            if asked_by is not None and self._share is not None:
+                log.info("handing_over", link=self.link.id, to=asked_by)
+                self._desk.pause()
 
     async def _regain(self) -> bool:
         """The ledger failed us. True when we lead again, False when another does or we are closing."""
@@ -254,12 +252,17 @@ class Leader:
             await asyncio.sleep(STANDBY_EVERY_S)
         return False
 
-    async def _give_up(self) -> None:
+    async def _let_go(self, epoch: int) -> None:
+        """Closing: to anybody. Otherwise to who has asked, and to anybody if that one is not there after all."""
+        link, holder, sent = self.link.id, self._holder, self._channel.sent
         try:
             async with self._pool.acquire(timeout=LEASE_S) as connection:
-                await lease.give_up(connection, self.link.id, self._holder, self._epoch, sent=self._channel.sent)
+                if self._closing:
+                    await lease.give_up(connection, link, holder, epoch, sent=sent)
+                else:
+                    await lease.hand_over(connection, link, holder, epoch, LEASE_S / 2, sent=sent)
         except TROUBLE as error:
-            log.warning("lease_not_given_up", link=self.link.id, error=str(error))
+            log.warning("lease_not_given_up", link=link, error=str(error))
 
     # -- the wire's side ----------------------------------------------------------------------------------------
 
@@ -267,101 +270,10 @@ class Leader:
         self._desk.receive(Arrival(table, message.payload, message))
 
     def _on_connect(self) -> None:
-        self._outbox.set()
+        self._chores.send_again()
 
     async def _may_connect(self) -> bool:
         """Not before we are sure again that the client id is ours to use."""
         while self.leading and not self.vouches():  # noqa: ASYNC110 whether we vouch is a matter of time alone
             await asyncio.sleep(RENEW_EVERY_S / 4)
         return self.leading
-
-    def _tell_status(self) -> None:
-        state = self._desk.state
-        if state is None:
-            return  # it is about to be read again
-        if state.suspended is not None:
-            self._channel.say("suspended", reason=state.suspended)
-        else:
-            self._channel.say("running")
-
-    # -- the tasks beside the desk ------------------------------------------------------------------------------
-
-    async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(RENEW_EVERY_S)
-            before = time.monotonic()
-            async with asyncio.timeout(LEASE_S), self._pool.acquire() as connection:
-                await lease.renew(connection, self.link.id, self._holder, self._epoch, LEASE_S)
-            self._renewed = before
-            self._tell_status()
-            self._measure()
-
-    def _measure(self) -> None:
-        state, link = self._desk.state, self.link.id
-        metrics.waiting_events.labels(link).set(len(self._desk))
-        if state is not None:
-            metrics.displayed_cents.labels(link).set(state.displayed_cents())
-            metrics.claims_waiting.labels(link).set(len(state.claims))
-            metrics.awards_unpaid.labels(link).set(len(state.unpaid))
-            metrics.suspended.labels(link).set(state.suspended is not None)
-            for account in ("wagered", "recoverable", "pool", "reserve", "house", "awarded"):
-                metrics.balance_micros.labels(link, account).set(getattr(state.balances, account))
-
-    async def _take_requests(self) -> None:
-        while True:
-            await asyncio.sleep(REQUESTS_EVERY_S)
-            async with self._pool.acquire() as connection:
-                found = await requests.waiting(connection, self.link.id)
-            for request in found:
-                answer = await self._carry_out(request.command)
-                async with self._pool.acquire() as connection:
-                    await requests.answer(connection, request.id, answer)
-
-    async def _carry_out(self, command: AnyCommand | None) -> dict[str, Any]:
-        if command is None:
-            return {"status": "refused", "message": "This order cannot be read; was it left by another version?"}
-        async with self._pool.acquire() as connection:
-            kept = (await load.kept(connection, [command.id])).get(command.id)
-        if kept is not None:  # carried out just before a crash, and only the answer is missing
-            return dict(json.loads(kept.answer))
-        answer = await self._desk.order(command)
-        self._tell_status()
-        return answer
-
-    async def _send_outbox(self) -> None:
-        """Answers that were committed but perhaps never sent go out again, after every connection."""
-        while True:
-            await self._outbox.wait()
-            self._outbox.clear()
-            self._channel.resending = True
-            sent, upto = self._channel.sent, self._desk.n
-            while self.connected and sent < upto:
-                async with self._pool.acquire() as connection:
-                    page = await load.answers_between(connection, self.link.id, sent, upto, OUTBOX_PAGE)
-                for _, table, answer in page:
-                    self._channel.reply(table, answer)
-                sent = page[-1][0] if page else upto
-            self._channel.resending = False
-            self._channel.awards_again()
-
-    async def _keep_heads(self) -> None:
-        if self._heads is not None:
-            await keep_heads(
-                self._heads,
-                self.link.id,
-                head=lambda: self._desk.head,
-                gaming_day=self._gaming_day,
-                clock=self._clock,
-                publish=self._channel.head,
-            )
-
-    async def _audit(self) -> None:
-        """Does the ledger still agree with itself? If not, nobody plays on it until a person has looked."""
-        while True:
-            await asyncio.sleep(AUDIT_EVERY_S)
-            async with self._pool.acquire() as connection:
-                problem = await audit.self_audit(connection, self.link.id)
-            if problem is not None:
-                log.error("self_audit_failed", link=self.link.id, problem=problem)
-                reason = f"self-audit: {problem}"[:200]
-                await self._carry_out(LinkSuspended(id=str(uuid.uuid4()), by=CONTROLLER, reason=reason))

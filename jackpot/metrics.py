@@ -34,5 +34,10 @@ def expect(link: str) -> None:
     """Start a link's series at 0: an alert sees a counter grow and a gauge stay low, but not one that is not there."""
     for counter in (ids_reused, invariants_broken):
         counter.labels(link)
+    stand_by(link)
+
+
+def stand_by(link: str) -> None:
+    """Another daemon has the link's figures: ours must not go on to alarm anybody."""
     for gauge in (waiting_events, claims_waiting, awards_unpaid, leading, suspended, broker_connected):
-        gauge.labels(link)
+        gauge.labels(link).set(0)

@@ -18,8 +18,8 @@ class Readiness:
     answers: bool
     """Whether anyone is there at all."""
     ready: bool = False
-    links: Mapping[str, Mapping[str, bool]] | None = None
-    """By link, what is there of lease, database and broker."""
+    links: Mapping[str, Mapping[str, bool | str | None]] | None = None
+    """By link, what is there of lease, database and broker; or who leads it, if another does that shares the links."""
 
 
 def get(host: str, port: int, path: str) -> tuple[int, str]:

@@ -25,6 +25,7 @@ from jackpot.ledger.migrate import migrate, require_newest
 from jackpot.ledger.quarantine import Quarantine
 from jackpot.lobby import Lobby
 from jackpot.servers import Servers, event_keys, servers
+from jackpot.share import Share
 from jackpot.signs import BoardAgent, JsonLinesHistory
 from jackpot.signs.configured import sign_board
 from jackpot.wire.feed import Feed
@@ -51,7 +52,9 @@ class Service:
         self.quarantine = Quarantine(pool)
         directory = {table.id: table.link for table in config.tables}
         keys = event_keys(config)
-        lobby = Lobby(at.broker, [link.id for link in config.links], directory, name, self.quarantine.keep)
+        links = [link.id for link in config.links]
+        lobby = Lobby(at.broker, links, directory, name, self.quarantine.keep)
+        self.share = Share(links, name, pool, is_well=lambda: self.feed.connected) if config.leases.share else None
         self.leaders = [
             Leader(
                 link,
@@ -64,6 +67,7 @@ class Service:
                 holder=name,
                 keys=keys,
                 heads=signed_heads(config),
+                share=self.share,
                 at_point=at_point,
                 # Strays get one answer: from whoever leads the first link.
                 beside=(lobby.run,) if link is config.links[0] else (),
@@ -72,12 +76,14 @@ class Service:
         ]
 
     def ready(self) -> dict[str, Any]:
-        """What `/readyz` answers: every link has its lease, its ledger and its broker."""
-        parts = {
-            leader.link.id: {"lease": leader.leading, "database": leader.vouches(), "broker": leader.connected}
-            for leader in self.leaders
-        }
+        """What `/readyz` answers: every link has its lease, its ledger and its broker, or is led by another."""
+        parts = {leader.link.id: self._parts(leader) for leader in self.leaders}
         return {"ready": all(all(part.values()) for part in parts.values()), "links": parts}
+
+    def _parts(self, leader: Leader) -> dict[str, bool | str | None]:
+        if self.share is not None and not leader.leading:
+            return {"leader": self.share.leader_of(leader.link.id)}
+        return {"lease": leader.leading, "database": leader.vouches(), "broker": leader.connected}
 
     async def lead(self) -> None:
         """Serve the links until `close`."""
@@ -86,6 +92,8 @@ class Service:
                 links.create_task(leader.run(), name=leader.link.id)
 
     def close(self) -> None:
+        if self.share is not None:
+            self.share.close()
         for leader in self.leaders:
             leader.close()
 
@@ -163,6 +171,8 @@ async def _run(service: Service, engine: AsyncEngine, door: socket.socket, stop:
             tasks.create_task(service.feed.run(), name="feed"),
             tasks.create_task(service.boards.run(), name="boards"),
         ]
+        if service.share is not None:
+            beside.append(tasks.create_task(service.share.run(), name="share"))
         links = tasks.create_task(service.lead(), name="links")
         manager = service_manager()
         beside.append(tasks.create_task(manager.beat(), name="watchdog"))

@@ -26,7 +26,12 @@ INNER: Mapping[str, set[str]] = {
     "servers": {"config", "embedded", "errors", "wire"},
     "sitting": {"ledger", "link", "metrics", "wire"},
     "desk": {"ledger", "link", "metrics", "sitting", "wire"},
-    "leader": {"config", "desk", "ledger", "link", "metrics", "sitting", "wire"},
+    "opening": {"config", "link"},
+    "share": {"ledger"},
+    "chores": {"desk", "ledger", "link", "metrics", "opening", "wire"},
+    "leader": {
+        "chores", "config", "desk", "ledger", "link", "metrics", "opening", "share", "sitting", "wire",
+    },
     "lobby": {"link", "metrics", "sitting", "wire"},
     "people": {"errors", "ledger"},
     "finance": {"config", "errors", "ledger", "link", "rules"},

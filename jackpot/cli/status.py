@@ -88,6 +88,7 @@ def _link(link: LinkVitals, vitals: Vitals, before: Vitals | None) -> Text:
     return Text.assemble(
         (f"{now.link} ", "bold"),
         (link.state, "green" if link.state == "in play" else "bold red"),
+        f"  led by {now.holder or 'nobody'}",
         (f"  {now.currency} {cents(now.displayed_cents)}", "bold yellow"),
         f"  {now.n:,} events{_rate(link, vitals, before)}  {now.awards:,} awards, {now.awards_unpaid} unpaid\n",
         (books, "green" if link.balanced else "bold red"),

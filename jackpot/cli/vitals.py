@@ -27,8 +27,8 @@ class LinkVitals:
     now: LinkNow
     debits_micros: int
     credits_micros: int
-    has: Mapping[str, bool] | None
-    """Which of lease, database and broker the daemon has for it; None if it does not say."""
+    has: Mapping[str, bool | str | None] | None
+    """Which of lease, database and broker the daemon has for it, or which other leads it; None if it does not say."""
 
     @property
     def state(self) -> str:

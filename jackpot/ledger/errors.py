@@ -41,6 +41,9 @@ DRIVER_ERRORS = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.Interface
 """All that asyncpg raises by itself. The last one comes of a pool, too, that gets back a connection in the middle of a
 statement: whoever was cancelled there has lost the database, and not found a bug."""
 
+TROUBLE = (LedgerError, *DRIVER_ERRORS)
+"""Whatever a question to the database can come to, when it is not answered."""
+
 _UNANSWERED = (
     asyncpg.InterfaceError,
     asyncpg.PostgresConnectionError,

@@ -244,9 +244,14 @@ class Channel:
                 self._notice(award)
 
     async def stop(self) -> None:
-        """Say the last figures and `stopped`, and leave in good order: no will."""
+        """Say the last figures and `stopped`, and leave."""
         self._publish_meter()
         self.say("stopped")
+        await self.leave()
+
+    async def leave(self) -> None:
+        """In good order, so that there is no will: what was said last stands until the next leader speaks."""
+        self._signed_head = None
         connection = self.session.connection
         if connection is None:
             return
@@ -256,4 +261,4 @@ class Channel:
             self._count_confirmed()
             await connection.close()
         except (MqttError, TimeoutError) as error:
-            log.warning("stopped_without_goodbye", link=self.link, error=str(error))
+            log.warning("left_without_goodbye", link=self.link, error=str(error))

@@ -1,7 +1,7 @@
 """Servers that may be killed, and a daemon that kills itself where it is told to."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -65,8 +65,8 @@ def new_daemon(tmp_path: Path) -> Iterator[NewDaemon]:
     """A daemon of this name, made but not started; `python -m tests.faults.launcher` runs it."""
     made: list[Daemon] = []
 
-    def make(database_url: str, mqtt_url: str, name: str = "daemon") -> Daemon:
-        configuration = processes.configuration(database_url, mqtt_url, FLOOR)
+    def make(database_url: str, mqtt_url: str, name: str = "daemon", floor: Iterable[str] = FLOOR) -> Daemon:
+        configuration = processes.configuration(database_url, mqtt_url, floor)
         config = tmp_path / f"{name}.toml"
         command = (sys.executable, "-m", "tests.faults.launcher", config)
         daemon = Daemon(tmp_path, configuration, name=name, command=command)

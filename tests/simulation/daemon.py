@@ -9,6 +9,7 @@ from typing import Any, cast
 from jackpot.config import Config
 from jackpot.leader import Leader
 from jackpot.lobby import Lobby
+from jackpot.share import Share
 from tests.simulation.database import Database, Pool
 from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.network import Network
@@ -50,6 +51,7 @@ class Daemon:
         self.die_at: str | None = None
         """At which of the desk's named points it is killed next."""
         self.leaders: list[Leader] = []
+        self.share: Share | None = None
         self._now = now
         self._restart_after_s = restart_after_s
         self._complain = complain
@@ -80,6 +82,8 @@ class Daemon:
 
     def close(self) -> None:
         """SIGTERM."""
+        if self.share is not None:
+            self.share.close()
         for leader in self.leaders:
             leader.close()
 
@@ -98,6 +102,7 @@ class Daemon:
         links = [link.id for link in self.config.links]
         lobby = Lobby(BROKER, links, directory, self.process.name, on_unreadable=lambda *_: None)
         pool = cast("Any", Pool(self.database, self.process))
+        self.share = Share(links, self.process.name, pool) if self.config.leases.share else None
         self.leaders = [
             Leader(
                 link,
@@ -108,6 +113,7 @@ class Daemon:
                 pool=pool,
                 quarantine=cast("Any", Quarantine()),
                 holder=self.process.name,
+                share=self.share,
                 clock=self._clock,
                 at_point=self._at_point,
                 beside=(lobby.run,) if link is self.config.links[0] else (),
@@ -115,6 +121,8 @@ class Daemon:
             for link in self.config.links
         ]
         async with asyncio.TaskGroup() as tasks:
+            if self.share is not None:
+                tasks.create_task(self.share.run())
             for leader in self.leaders:
                 tasks.create_task(leader.run())
 

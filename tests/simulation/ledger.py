@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jackpot.ledger.errors import AlreadyThere, Deposed, LedgerError
+from jackpot.ledger.lease import Lease
 from jackpot.ledger.load import Kept, award_from, award_number
 from jackpot.ledger.post import Batch
 from jackpot.ledger.record import Head
@@ -38,6 +39,9 @@ class LinkRow:
     unpaid: dict[int, None] = field(default_factory=dict)
     holder: str = ""
     expires_at: float = 0.0
+    asked_by: str | None = None
+    leader: str = ""
+    """Who took the lease last: the holder, once it has taken up what was handed to it."""
 
 
 @dataclass(slots=True)
@@ -106,6 +110,7 @@ class Ledger:
         self.rounds: dict[RoundKey, Row] = {}
         self.awarded: set[tuple[str, str, int]] = set()
         self.requests: dict[str, Row] = {}
+        self.handed_over = 0
         self.on_commit: Callable[[str, list[Row]], None] = lambda *_: None
         """Hears the link and its new events as soon as they are durable."""
         self.on_intruder: Callable[[str], None] = lambda _: None
@@ -117,16 +122,18 @@ class Ledger:
         row = self.links.setdefault(link, LinkRow())
         if row.expires_at >= self.now() and row.holder != holder:
             return None
-        row.holder, row.expires_at = holder, self.now() + seconds
+        row.holder, row.expires_at, row.asked_by = holder, self.now() + seconds, None
+        row.leader = holder
         row.epoch += 1
         self.trace.note("database", f"{link} is led by {holder}, epoch {row.epoch}")
         return row.epoch
 
-    def renew_lease(self, link: str, holder: str, epoch: int, seconds: float) -> None:
+    def renew_lease(self, link: str, holder: str, epoch: int, seconds: float) -> str | None:
         row = self.links[link]
         if (row.holder, row.epoch) != (holder, epoch):
             raise Deposed(f"the lease of {link} is held by {row.holder}, epoch {row.epoch}")
         row.expires_at = self.now() + seconds
+        return row.asked_by
 
     def give_up_lease(self, link: str, holder: str, epoch: int, sent: int) -> None:
         row = self.links[link]
@@ -134,6 +141,32 @@ class Ledger:
             row.sent = sent
             if row.holder == holder:
                 row.expires_at = 0.0
+
+    def survey_leases(self) -> list[Lease]:
+        return [
+            Lease(link, row.holder, row.epoch, row.asked_by, row.expires_at - self.now())
+            for link, row in sorted(self.links.items())
+        ]
+
+    def ask_for_lease(self, wanted: Lease, holder: str) -> bool:
+        row = self.links[wanted.link]
+        if (row.holder, row.epoch, row.asked_by) != (wanted.holder, wanted.epoch, None) or row.expires_at <= self.now():
+            return False
+        row.asked_by = holder
+        return True
+
+    def hand_over_lease(self, link: str, holder: str, epoch: int, seconds: float, sent: int) -> None:
+        row = self.links[link]
+        if row.epoch == epoch:
+            row.sent = sent
+            if row.holder == holder and row.asked_by is not None:
+                self.trace.note("database", f"{link} is handed over from {holder} to {row.asked_by}")
+                row.holder, row.asked_by, row.expires_at = row.asked_by, None, self.now() + seconds
+                self.handed_over += 1
+
+    def led_by(self) -> Counter[str]:
+        """How many links each daemon leads."""
+        return Counter(row.leader for row in self.links.values() if row.expires_at > self.now())
 
     # What people ask of a link.
 
@@ -210,8 +243,8 @@ class Ledger:
             row.unpaid.pop(payment["award"], None)
         self.trace.note("database", f"{batch.link} at {row.n} {batch.head['chain'].hex()}")
         self.on_commit(batch.link, batch.events)
-        if writer != row.holder:
-            self.on_intruder(f"{writer} has written {batch.link}, which {row.holder} leads")
+        if writer != row.leader:
+            self.on_intruder(f"{writer} has written {batch.link}, which {row.leader} leads")
 
     def _refuse_what_is_there(self, row: LinkRow, batch: "Written") -> None:
         """The unique indexes and checks of the schema."""

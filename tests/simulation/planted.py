@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from jackpot import desk, leader, sitting
+from jackpot import desk, leader, share, sitting
 from jackpot.desk import Desk
 from jackpot.floor.table import TableController
 from jackpot.ledger.errors import Unknown
@@ -220,6 +220,22 @@ def the_meters_version_begins_anew_with_each_leader(patch: pytest.MonkeyPatch) -
 
     around(patch, Channel, "lead", lead)
     around(patch, Channel, "_note", note)
+
+
+# The daemons that share the links.
+
+
+@shows("restart_a_daemon_in_good_order")
+def a_daemon_asks_for_a_link_when_it_leads_one_fewer(patch: pytest.MonkeyPatch) -> None:
+    def worth(inner: Any, leases: Any, links: Any, me: str, mine: int) -> Any:
+        return inner(leases, links, me, mine - 1)
+
+    around(patch, share, "worth_asking_for", worth)
+
+
+@shows("restart_a_daemon_in_good_order")
+def a_leader_that_is_asked_for_a_link_keeps_it(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Desk, "pause", lambda _: None)
 
 
 # The link.

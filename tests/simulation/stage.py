@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from jackpot import desk, leader
+from jackpot import chores, desk, leader, opening, share
 from jackpot.floor import table
 from jackpot.ledger import audit, lease, load, post, requests, store
 from jackpot.link.state import LinkState
@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 WAITS = {
     leader: ("LEASE_S", "RENEW_EVERY_S", "STANDBY_EVERY_S", "REQUESTS_EVERY_S", "AUDIT_EVERY_S"),
+    share: ("LOOK_EVERY_S", "LOOK_AGAIN_S", "REGAIN_WITHIN_S"),
     channel: ("METER_EVERY_S", "METER_AT_LEAST_EVERY_S", "NOTICES_EVERY_S"),
     desk: ("ATTEMPT_PAUSE_S",),
     table: ("RESEND_AFTER_S", "GO_BACK_AFTER_S"),
@@ -37,10 +38,10 @@ def set_stage(patch: pytest.MonkeyPatch, loop: VirtualLoop, database: Database, 
     _slow_down(patch)
     _replace_postgresql(patch, database)
     chance = random.Random(f"{seed} ids")
-    for module in (leader, table):
+    for module in (chores, opening, table):
         patch.setattr(module, "uuid", SimpleNamespace(uuid4=lambda: uuid.UUID(int=chance.getrandbits(128), version=4)))
     patch.setattr(leader, "time", SimpleNamespace(monotonic=loop.time))
-    for module in (desk, leader, channel, session):
+    for module in (chores, desk, leader, opening, share, channel, session):
         patch.setattr(module, "log", Scribe(trace))
     # A set's order differs from one Python process to the next, and with it the order of what is published.
     publish_states = channel.Channel._publish_states
@@ -71,6 +72,11 @@ def _replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:
     async def give_up(connection: Connection, link: str, holder: str, epoch: int, *, sent: int) -> None:
         await connection.ask(lambda: database.give_up_lease(link, holder, epoch, sent))
 
+    async def hand_over(
+        connection: Connection, link: str, holder: str, epoch: int, seconds: float, *, sent: int
+    ) -> None:
+        await connection.ask(lambda: database.hand_over_lease(link, holder, epoch, seconds, sent))
+
     async def answers_between(
         connection: Connection, link: str, sent: int, upto: int, most: int
     ) -> list[tuple[int, str, bytes]]:
@@ -95,6 +101,9 @@ def _replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:
     patch.setattr(lease, "take", asking(database.take_lease))
     patch.setattr(lease, "renew", asking(database.renew_lease))
     patch.setattr(lease, "give_up", give_up)
+    patch.setattr(lease, "survey", asking(database.survey_leases))
+    patch.setattr(lease, "ask", asking(database.ask_for_lease))
+    patch.setattr(lease, "hand_over", hand_over)
     patch.setattr(requests, "waiting", asking(database.requests_of))
     patch.setattr(requests, "answer", asking(database.answer_request))
     patch.setattr(audit, "self_audit", self_audit)

@@ -31,6 +31,8 @@ from tests.simulation.trace import Trace, lifelike
 START = dt.datetime(2026, 11, 16, 2, 0, tzinfo=dt.UTC)
 PATIENCE_S = lifelike(400.0)
 COMPLAINTS_MAX = 5
+SHARED = 0.3
+"""How many of the worlds have three daemons that share the links; in the others one of two leads and one stands by."""
 
 
 @dataclass
@@ -57,6 +59,7 @@ class World:
         self._enough = asyncio.Event()
         self._over = False
         chance = self.chance("world")
+        self.shared = self.chance("share").random() < SHARED
         self.config = self._configured(chance)
         self.network = Network(loop, self.chance("network"), lifelike(chance.choice([0.002, 0.02, 0.1])))
         self.broker = Broker(loop, self.trace)
@@ -105,6 +108,8 @@ class World:
 
     def _configured(self, chance: random.Random) -> configuration.Config:
         links = ["megalink", "minor"][: chance.choice([1, 1, 2])]
+        if self.shared:
+            links = ["megalink", "minor", "third", "fourth"][: chance.randint(2, 4)]
         tables = []
         for number in range(chance.randint(len(links) + 1, 5)):
             game = chance.choice(list(CARDS))
@@ -114,11 +119,15 @@ class World:
                 )
             )
         tables.append(configuration.Table(id="FAR-01", game="fast-action-roulette"))
-        return configuration.Config(links=tuple(_link(name, chance) for name in links), tables=tuple(tables))
+        return configuration.Config(
+            leases=configuration.Leases(share=self.shared),
+            links=tuple(_link(name, chance) for name in links),
+            tables=tuple(tables),
+        )
 
     def _open_the_house(self) -> None:
         chance = self.chance("floor")
-        for name in ("A", "B"):
+        for name in "ABC" if self.shared else "AB":
             daemon = Daemon(
                 name,
                 self.loop,
@@ -196,7 +205,10 @@ class World:
             if self.loop.time() > deadline:
                 self.complain(f"this never came to its end: {self._under_way()}")
                 return
+        handed_over = self.database.handed_over
         if not await self._complained_within(lifelike(12.0)):
+            if self.database.handed_over != handed_over:
+                self.complain("links are handed to and fro though each daemon has its share")
             close_audit(self.auditor, self.broker, self.database)
 
     def _under_way(self) -> list[str]:
@@ -204,6 +216,9 @@ class World:
         found += [f"{t.table} waits for {event!r}" for t in self.tables for event in t.journal.unanswered().values()]
         found += [f"the rogue waits for {lie}" for lie in self.rogue.open]
         found += [f"nobody answers {row}" for row in self.database.requests.values() if row["answer"] is None]
+        led = self.database.led_by()
+        if self.shared and max(led.values(), default=0) - min(led[d.process.name] for d in self.daemons) > 1:
+            found.append(f"links are not shared evenly: {led}")
         for file in self.auditor.files.values():
             books = file.books
             found += [f"{award} is not paid" for award in books.awards if award not in books.handed_over]
@@ -228,6 +243,7 @@ class World:
                 "events": self.auditor.events,
                 "awards": sum(len(file.books.awards) for file in self.auditor.files.values()),
                 "leases": sum(row.epoch for row in self.database.links.values()),
+                "handed over": self.database.handed_over,
                 "lies": self.rogue.told,
                 "deaths": sum(daemon.lives - 1 for daemon in self.daemons),
             }

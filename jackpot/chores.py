@@ -1,0 +1,114 @@
+"""What goes on beside the desk while a daemon leads a link: requests, answers sent again, figures, heads, audits."""
+
+import asyncio
+import datetime as dt
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import asyncpg
+import structlog
+
+from jackpot import metrics
+from jackpot.desk import Desk
+from jackpot.ledger import audit, load, requests
+from jackpot.ledger.heads import HeadsFile, keep_heads
+from jackpot.link.commands import AnyCommand, LinkSuspended
+from jackpot.link.gaming_day import GamingDay
+from jackpot.opening import CONTROLLER
+from jackpot.wire.channel import Channel
+
+OUTBOX_PAGE = 500
+
+log = structlog.get_logger()
+
+
+class Chores:
+    def __init__(self, link: str, pool: asyncpg.Pool, desk: Desk, channel: Channel) -> None:
+        self.link = link
+        self._pool = pool
+        self._desk = desk
+        self._channel = channel
+        self._outbox = asyncio.Event()
+
+    def tell_status(self) -> None:
+        state = self._desk.state
+        if state is None:
+            return  # it is about to be read again
+        if state.suspended is not None:
+            self._channel.say("suspended", reason=state.suspended)
+        else:
+            self._channel.say("running")
+
+    def measure(self) -> None:
+        state, link = self._desk.state, self.link
+        metrics.waiting_events.labels(link).set(len(self._desk))
+        if state is not None:
+            metrics.displayed_cents.labels(link).set(state.displayed_cents())
+            metrics.claims_waiting.labels(link).set(len(state.claims))
+            metrics.awards_unpaid.labels(link).set(len(state.unpaid))
+            metrics.suspended.labels(link).set(state.suspended is not None)
+            for account in ("wagered", "recoverable", "pool", "reserve", "house", "awarded"):
+                metrics.balance_micros.labels(link, account).set(getattr(state.balances, account))
+
+    async def take_requests(self, every_s: float) -> None:
+        while True:
+            await asyncio.sleep(every_s)
+            async with self._pool.acquire() as connection:
+                found = await requests.waiting(connection, self.link)
+            for request in found:
+                answer = await self._carry_out(request.command)
+                async with self._pool.acquire() as connection:
+                    await requests.answer(connection, request.id, answer)
+
+    async def _carry_out(self, command: AnyCommand | None) -> dict[str, Any]:
+        if command is None:
+            return {"status": "refused", "message": "This order cannot be read; was it left by another version?"}
+        async with self._pool.acquire() as connection:
+            kept = (await load.kept(connection, [command.id])).get(command.id)
+        if kept is not None:  # carried out just before a crash, and only the answer is missing
+            return dict(json.loads(kept.answer))
+        answer = await self._desk.order(command)
+        self.tell_status()
+        return answer
+
+    def send_again(self) -> None:
+        self._outbox.set()
+
+    async def send_outbox(self) -> None:
+        """Answers that were committed but perhaps never sent go out again, after every connection."""
+        while True:
+            await self._outbox.wait()
+            self._outbox.clear()
+            self._channel.resending = True
+            sent, upto = self._channel.sent, self._desk.n
+            while self._channel.session.connection is not None and sent < upto:
+                async with self._pool.acquire() as connection:
+                    page = await load.answers_between(connection, self.link, sent, upto, OUTBOX_PAGE)
+                for _, table, answer in page:
+                    self._channel.reply(table, answer)
+                sent = page[-1][0] if page else upto
+            self._channel.resending = False
+            self._channel.awards_again()
+
+    async def sign_heads(self, file: HeadsFile, gaming_day: GamingDay, clock: Callable[[], dt.datetime]) -> None:
+        await keep_heads(
+            file,
+            self.link,
+            head=lambda: self._desk.head,
+            gaming_day=gaming_day,
+            clock=clock,
+            publish=self._channel.head,
+        )
+
+    async def audit(self, every_s: float) -> None:
+        """Does the ledger still agree with itself? If not, nobody plays on it until a person has looked."""
+        while True:
+            await asyncio.sleep(every_s)
+            async with self._pool.acquire() as connection:
+                problem = await audit.self_audit(connection, self.link)
+            if problem is not None:
+                log.error("self_audit_failed", link=self.link, problem=problem)
+                reason = f"self-audit: {problem}"[:200]
+                await self._carry_out(LinkSuspended(id=str(uuid.uuid4()), by=CONTROLLER, reason=reason))

@@ -1,0 +1,62 @@
+"""Two daemons share four links: each leads two, whoever comes and goes, and the tables play on."""
+
+import asyncio
+import json
+
+from tests.acceptance import processes
+from tests.acceptance.integrator import connected
+from tests.acceptance.processes import START_WITHIN_S, Daemon, patience_s
+from tests.faults.auditor import audit
+from tests.faults.conftest import NewDaemon
+from tests.faults.players import playing
+
+TABLES = {"BE-01": "one", "BE-02": "two", "BE-03": "three", "BE-04": "four"}
+FLOOR = (
+    "[leases]\nshare = true\n",
+    *(processes.link(link) for link in TABLES.values()),
+    *(processes.table(table, link) for table, link in TABLES.items()),
+)
+
+
+def led_by(daemon: Daemon) -> list[str]:
+    """The links that it leads; none if it is not ready."""
+    status, body = daemon.get("/readyz")
+    return [link for link, parts in json.loads(body)["links"].items() if "lease" in parts] if status == 200 else []
+
+
+async def lead(count: int, *daemons: Daemon) -> None:
+    """Until each of them leads so many links, and together they lead all."""
+    async with asyncio.timeout(patience_s(START_WITHIN_S)):
+        while True:
+            found = [await asyncio.to_thread(led_by, daemon) for daemon in daemons]
+            if {len(links) for links in found} == {count} and set().union(*found) == set(TABLES.values()):
+                return
+            await asyncio.sleep(0.05)
+
+
+async def test_two_daemons_share_four_links(ledger_url: str, mosquitto: str, new_daemon: NewDaemon) -> None:
+    first, second = (new_daemon(ledger_url, mosquitto, name, FLOOR) for name in ("first", "second"))
+    async with playing(mosquitto, TABLES) as floor, connected(mosquitto) as pit:
+        first.start()
+        second.start()
+        await lead(2, first, second)
+        await floor.goes_on()
+        status = await asyncio.to_thread(processes.run, "status", "--config", first.config, "-o", "json")
+        document = json.loads(status.stdout)
+        assert (len({link["holder"] for link in document["links"]}), document["alarms"]) == (2, [])
+
+        await asyncio.to_thread(second.kill)
+        await lead(4, first)
+        await floor.goes_on()
+
+        heard = {link: len(pit.on(f"{link}/status")) for link in TABLES.values()}
+        second.start()
+        await lead(2, first, second)
+        await floor.goes_on()
+        said = {link: {now["state"] for now in pit.on(f"{link}/status")[before:]} for link, before in heard.items()}
+        assert set().union(*said.values()) == {"running"}, "no table is frightened by a hand-over"
+
+        await floor.finish()
+        for daemon in (first, second):
+            assert await asyncio.to_thread(daemon.terminate) == 0, daemon.log()
+        assert await audit(ledger_url, floor.players) == floor.answered
