@@ -51,8 +51,9 @@ class Listening(TableController):
 class Player:
     """One Bullseye table. It plays by the rules, so that every refusal is somebody else's mistake."""
 
-    def __init__(self, broker: Broker, link: str, table: str, seed: int) -> None:
+    def __init__(self, broker: Broker, link: str, table: str, seed: int, pause_s: float) -> None:
         self.link, self.table = link, table
+        self._pause_s = pause_s
         self.truth = Truth()
         self.playing = True
         self.moved = asyncio.Event()
@@ -73,6 +74,7 @@ class Player:
             while self.playing:
                 await self._play_round(f"r{next(self._rounds):05d}")
                 await self._pay()
+                await asyncio.sleep(self._pause_s)
             async with asyncio.timeout(patience_s(PATIENCE_S)):
                 while not self._expected <= {(a["round"], a["position"]) for a in self.truth.awards.values()}:
                     self.moved.clear()
@@ -166,10 +168,13 @@ class Floor:
 
 
 @asynccontextmanager
-async def playing(mqtt_url: str, tables: dict[str, str], *, seed: int = 1) -> AsyncIterator[Floor]:
-    """Tables, each on its link, that play until `finish`."""
+async def playing(
+    mqtt_url: str, tables: dict[str, str], *, seed: int = 1, pause_s: float = 0.0
+) -> AsyncIterator[Floor]:
+    """Tables, each on its link, that play until `finish`, with a pause after each round."""
     broker = Broker.from_url(mqtt_url)
-    floor = Floor([Player(broker, link, table, seed + nth) for nth, (table, link) in enumerate(tables.items())])
+    players = [Player(broker, link, table, seed + nth, pause_s) for nth, (table, link) in enumerate(tables.items())]
+    floor = Floor(players)
     try:
         yield floor
     finally:

@@ -36,7 +36,7 @@ async def lead(count: int, *daemons: Daemon) -> None:
 
 async def test_two_daemons_share_four_links(ledger_url: str, mosquitto: str, new_daemon: NewDaemon) -> None:
     first, second = (new_daemon(ledger_url, mosquitto, name, FLOOR) for name in ("first", "second"))
-    async with playing(mosquitto, TABLES) as floor, connected(mosquitto) as pit:
+    async with playing(mosquitto, TABLES, pause_s=0.1) as floor, connected(mosquitto) as pit:
         first.start()
         second.start()
         await lead(2, first, second)
