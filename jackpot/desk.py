@@ -148,7 +148,7 @@ class Desk:
         self._pausing = False
         while not self._pausing and (self._waiting or not self._closing):
             await self._awake.wait()
-            taken = [self._waiting.popleft() for _ in range(min(BATCH_MAX, len(self._waiting)))]
+            taken = self._next_batch()
             if not self._waiting and not self._closing:
                 self._awake.clear()
             if not taken:
@@ -160,6 +160,14 @@ class Desk:
                 self._waiting.extendleft(reversed(taken))
                 self._awake.set()
                 raise
+
+    def _next_batch(self) -> list[Arrival | Order]:
+        """All that waits, but for orders that nobody waits for any more.
+
+        They are in the database: whoever leads then may have answered them, and must not be contradicted later.
+        """
+        taken = [self._waiting.popleft() for _ in range(min(BATCH_MAX, len(self._waiting)))]
+        return [item for item in taken if isinstance(item, Arrival) or not item.answer.cancelled()]
 
     async def serve(self, taken: list[Arrival | Order]) -> None:
         self._at_point("received")

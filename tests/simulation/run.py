@@ -1,7 +1,6 @@
 """Plays world after world: `python -m tests.simulation.run --days 1000`. Exit 1 if the auditor complains of one."""
 
 import argparse
-import logging
 import math
 import os
 import sys
@@ -9,8 +8,6 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-
-import structlog
 
 from tests.simulation.world import Verdict, play
 
@@ -34,11 +31,6 @@ def explained(verdict: Verdict) -> str:
     )
 
 
-def be_silent() -> None:
-    """What daemons log in a world is in its trace; here only verdicts are of interest."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL + 1))
-
-
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.run", description=__doc__)
     parser.add_argument("--days", type=float, default=DAYS_OF_A_WORLD, help="simulated days, five to a world")
@@ -51,7 +43,7 @@ def main(argv: list[str]) -> int:
     worlds = math.ceil(asked.days / DAYS_OF_A_WORLD)
     each = min(asked.days, DAYS_OF_A_WORLD)
     started, counts, bad = time.monotonic(), Counter[str](), 0
-    with ProcessPoolExecutor(min(asked.jobs, worlds), initializer=be_silent) as pool:
+    with ProcessPoolExecutor(min(asked.jobs, worlds)) as pool:
         seeds = range(asked.seed, asked.seed + worlds)
         for done, verdict in enumerate(pool.map(partial(play, days=each, only=asked.only), seeds), start=1):
             counts += verdict.counts

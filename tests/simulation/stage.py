@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from jackpot import chores, desk, leader, opening, share
+from jackpot import chores, desk, leader, opening, share, sitting
 from jackpot.floor import table
 from jackpot.ledger import audit, lease, load, post, requests, store
 from jackpot.link.state import LinkState
@@ -41,7 +41,7 @@ def set_stage(patch: pytest.MonkeyPatch, loop: VirtualLoop, database: Database, 
     for module in (chores, opening, table):
         patch.setattr(module, "uuid", SimpleNamespace(uuid4=lambda: uuid.UUID(int=chance.getrandbits(128), version=4)))
     patch.setattr(leader, "time", SimpleNamespace(monotonic=loop.time))
-    for module in (chores, desk, leader, opening, share, channel, session):
+    for module in (chores, desk, leader, opening, share, sitting, channel, session):
         patch.setattr(module, "log", Scribe(trace))
     # A set's order differs from one Python process to the next, and with it the order of what is published.
     publish_states = channel.Channel._publish_states

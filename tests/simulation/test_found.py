@@ -159,6 +159,23 @@ def test_an_order_whose_answer_was_lost_gets_it_again_though_it_is_no_longer_pos
     on_virtual_time(story)
 
 
+def test_an_order_that_nobody_waits_for_any_more_is_left_to_who_leads_then() -> None:
+    """Its leader lost the ledger: another may have refused it meanwhile, and said so."""
+
+    async def story(loop: VirtualLoop) -> None:
+        office = Office(loop)
+        await office.open()
+        office.desk.order(office.void()).cancel()
+        wager = office.event("wager.placed", position=1)
+        office.desk.receive(wager)
+        office.desk.close()
+        await office.desk.run()
+        assert office.counter.replies[-1]["status"] == "accepted"
+        assert "c3" not in office.database.ids
+
+    on_virtual_time(story)
+
+
 def test_a_desk_that_must_read_again_does_not_write_under_another_leaders_epoch() -> None:
     async def story(loop: VirtualLoop) -> None:
         office = Office(loop)
