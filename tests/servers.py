@@ -125,6 +125,7 @@ class RestartableBroker:
         self._directory = directory
         self._port: int | None = None
         self._running = ExitStack()
+        self.name = broker.__name__
 
     def start(self) -> str:
         self._port = self._running.enter_context(self._broker(self._directory, port=self._port))
@@ -133,6 +134,11 @@ class RestartableBroker:
     def kill(self) -> None:
         """kill -9."""
         self._running.close()
+
+    def wipe(self) -> None:
+        """What it knew is gone: sessions, queues, retained messages."""
+        shutil.rmtree(self._directory)
+        self._directory.mkdir()
 
     @property
     def url(self) -> str:

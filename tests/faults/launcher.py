@@ -65,7 +65,7 @@ def choke_on(text: bytes) -> None:
     codec.decode = decode
 
 
-def main() -> None:
+def live(config: Path) -> None:
     point, _, times = os.environ.get("DIE_AT", "never:0").partition(":")
     lease_s = float(os.environ.get("LEASE_S", leader.LEASE_S))
     leader.LEASE_S, leader.RENEW_EVERY_S, leader.STANDBY_EVERY_S = lease_s, lease_s / 4, lease_s / 8
@@ -73,10 +73,9 @@ def main() -> None:
     if text := os.environ.get("CHOKE_ON"):
         choke_on(text.encode())
     logs.set_up()
-    config = load(Path(sys.argv[1]))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(config, at_point=death_wish(point, int(times))))
+        runner.run(serve(load(config), at_point=death_wish(point, int(times))))
 
 
 if __name__ == "__main__":
-    main()
+    live(Path(sys.argv[1]))
