@@ -2,6 +2,8 @@
 
 While the ledger cannot be reached the link is suspended: its status and states say so, nothing is answered, and events
 wait with the broker. When it can be reached again, and nobody else has taken the lease, play goes on by itself.
+
+A leader that has lost the broker lets its lease lapse, so that a standby which reaches it can take over.
 """
 
 import asyncio
@@ -37,6 +39,11 @@ from jackpot.wire.proof import Reader
 LEASE_S = 4.0
 RENEW_EVERY_S = 1.0
 STANDBY_EVERY_S = 0.5
+BROKER_PATIENCE_S = 5.0
+"""So long without the broker, and a leader lets others try."""
+BROKERLESS_S = 30.0
+"""So long without it, and a standby takes the lease all the same: then probably nobody has it, and orders wait."""
+LOOK_EVERY_S = 0.05
 REQUESTS_EVERY_S = 0.25
 AUDIT_EVERY_S = 60.0
 OUTBOX_PAGE = 500
@@ -64,6 +71,7 @@ class Leader:
         pool: asyncpg.Pool,
         quarantine: Quarantine,
         holder: str,
+        reaches_broker: Callable[[], bool] = lambda: True,
         keys: Mapping[str, bytes] = MappingProxyType({}),
         heads: HeadsFile | None = None,
         clock: Callable[[], dt.datetime] = utc_now,
@@ -77,6 +85,8 @@ class Leader:
         self._config = config
         self._pool = pool
         self._holder = holder
+        self._reaches_broker = reaches_broker
+        self._broker_seen = time.monotonic()
         self._epoch = 0
         self._renewed = float("-inf")
         self._closing = False
@@ -140,8 +150,18 @@ class Leader:
         finally:
             await self._store.close()
 
+    def _without_broker_s(self) -> float:
+        now = time.monotonic()
+        if self._reaches_broker() or self.connected:
+            self._broker_seen = now
+        return now - self._broker_seen
+
     async def _stand_by(self) -> None:
+        self._broker_seen = min(self._broker_seen, time.monotonic())
         while not self._closing:
+            if 0 < self._without_broker_s() < BROKERLESS_S:
+                await asyncio.sleep(LOOK_EVERY_S)
+                continue
             try:
                 if await self._take():
                     return
@@ -162,6 +182,8 @@ class Leader:
         self._channel.lead(state, head.n, sent)
         # Not before: who vouches may connect, and would say what was true when we led last.
         self._epoch, self._renewed = epoch, before
+        if self._without_broker_s() > 0:
+            self._broker_seen = float("inf")  # nobody else has it either: hold on to the lease until it comes
         self._tell_status()
         self._outbox.set()
         metrics.leading.labels(self.link.id).set(1)
@@ -289,6 +311,8 @@ class Leader:
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(RENEW_EVERY_S)
+            if self._without_broker_s() > BROKER_PATIENCE_S:
+                continue
             before = time.monotonic()
             async with asyncio.timeout(LEASE_S), self._pool.acquire() as connection:
                 await lease.renew(connection, self.link.id, self._holder, self._epoch, LEASE_S)

@@ -62,6 +62,7 @@ class Service:
                 pool=pool,
                 quarantine=self.quarantine,
                 holder=name,
+                reaches_broker=lambda: self.feed.connected,
                 keys=keys,
                 heads=signed_heads(config),
                 at_point=at_point,

@@ -82,19 +82,10 @@ def new_daemon(tmp_path: Path) -> Iterator[NewDaemon]:
     """A daemon of this name, made but not started; `python -m tests.faults.launcher` runs it."""
     made: list[Daemon] = []
 
-    def make(
-        database_url: str,
-        mqtt_url: str,
-        name: str = "daemon",
-        *,
-        more: str = "",
-        listen: str | None = None,
-        within: tuple[str, ...] = (),
-    ) -> Daemon:
-        """`more` is added to its configuration; `within` is a command that runs it, such as in a network of its own."""
-        configuration = processes.configuration(database_url, mqtt_url, FLOOR, listen) + more
+    def make(database_url: str, mqtt_url: str, name: str = "daemon") -> Daemon:
+        configuration = processes.configuration(database_url, mqtt_url, FLOOR)
         config = tmp_path / f"{name}.toml"
-        command = (*within, sys.executable, "-m", "tests.faults.launcher", config)
+        command = (sys.executable, "-m", "tests.faults.launcher", config)
         daemon = Daemon(tmp_path, configuration, name=name, command=command)
         made.append(daemon)
         return daemon
@@ -124,8 +115,12 @@ def nursery() -> Iterator[Nursery]:
 def forked_daemon(nursery: Nursery, tmp_path: Path) -> Iterator[NewDaemon]:
     made: list[Daemon] = []
 
-    def make(database_url: str, mqtt_url: str, name: str = "daemon") -> Daemon:
-        daemon = ForkedDaemon(tmp_path, processes.configuration(database_url, mqtt_url, FLOOR), name=name)
+    def make(
+        database_url: str, mqtt_url: str, name: str = "daemon", *, listen: str | None = None, more: str = ""
+    ) -> Daemon:
+        """`more` is added to its configuration."""
+        configuration = processes.configuration(database_url, mqtt_url, FLOOR, listen) + more
+        daemon = ForkedDaemon(tmp_path, configuration, name=name)
         daemon.nursery = nursery
         made.append(daemon)
         return daemon
@@ -144,8 +139,9 @@ def ends_well(record_property: Callable[[str, object], None]) -> EndsWell:
     started = time.monotonic()
 
     async def end(what: str, floor: Floor, ledger_url: str, *daemons: Daemon) -> None:
-        await floor.goes_on()
-        await floor.finish()
+        if not floor.finished:
+            await floor.goes_on()
+            await floor.finish()
         for daemon in daemons:
             assert await asyncio.to_thread(daemon.terminate) == 0, daemon.log()
         connection = await asyncpg.connect(ledger_url)

@@ -44,7 +44,5 @@ def table(rows: Iterable[dict[str, Any]]) -> list[str]:
         silent = f"{median(silences):.1f}" if silences else ""
         seconds = sum(lap["seconds"] for lap in laps)
         events, lost, twice, wrong = found
-        lines.append(
-            f"{what:{width}} {times:6,} {events:8,} {lost:5} {twice:5} {wrong:5} {silent:>8} {seconds:6,.0f}"
-        )
+        lines.append(f"{what:{width}} {times:6,} {events:8,} {lost:5} {twice:5} {wrong:5} {silent:>8} {seconds:6,.0f}")
     return [*lines, "silent: the median, over all times, of how long no event of any table was accepted"]

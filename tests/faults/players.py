@@ -59,8 +59,9 @@ class Listening(TableController):
 class Player:
     """One Bullseye table. It plays by the rules, so that every refusal is somebody else's mistake."""
 
-    def __init__(self, broker: Broker, link: str, table: str, seed: int) -> None:
+    def __init__(self, broker: Broker, link: str, table: str, seed: int, straight_flushes: float) -> None:
         self.link, self.table = link, table
+        self._straight_flushes = straight_flushes
         self.truth = Truth()
         self.playing = True
         self.moved = asyncio.Event()
@@ -109,7 +110,7 @@ class Player:
             assert answer["result"]["returned_cents"] == UNIT_CENTS, answer
             self.truth.wagered_cents -= UNIT_CENTS
         hands = self._chance.sample(ORDINARY, len(wagers))
-        if self._chance.random() < 0.3:
+        if self._chance.random() < self._straight_flushes:
             hands[0] = STRAIGHT_FLUSH
         *_, settled = await self._all(
             *(
@@ -147,6 +148,10 @@ class Floor:
     @property
     def answered(self) -> int:
         return sum(len(player.truth.answers) for player in self.players)
+
+    @property
+    def finished(self) -> bool:
+        return all(task.done() for task in self._tasks)
 
     def hit(self) -> None:
         """Something is done to the servers at this moment: how long will the tables hear nothing?"""
@@ -191,10 +196,17 @@ class Floor:
 
 
 @asynccontextmanager
-async def playing(mqtt_url: str, tables: dict[str, str], *, seed: int = 1) -> AsyncIterator[Floor]:
-    """Tables, each on its link, that play until `finish`."""
+async def playing(
+    mqtt_url: str, tables: dict[str, str], *, seed: int = 1, straight_flushes: float = 0.3
+) -> AsyncIterator[Floor]:
+    """Tables, each on its link, that play until `finish`; so often a round has a Straight Flush."""
     broker = Broker.from_url(mqtt_url)
-    floor = Floor([Player(broker, link, table, seed + nth) for nth, (table, link) in enumerate(tables.items())])
+    floor = Floor(
+        [
+            Player(broker, link, table, seed * len(tables) + nth, straight_flushes)
+            for nth, (table, link) in enumerate(tables.items())
+        ]
+    )
     try:
         yield floor
     finally:

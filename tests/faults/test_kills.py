@@ -9,12 +9,15 @@ import pytest
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon, patience_s
 from tests.faults import counts
-from tests.faults.conftest import LEASE_S, TABLES, EndsWell, NewDaemon
+from tests.faults.conftest import TABLES, EndsWell, NewDaemon
 from tests.faults.launcher import POINTS
 from tests.faults.players import PATIENCE_S, playing
 from tests.servers import PostgresProgram, RestartableBroker
 
 pytestmark = pytest.mark.timeout(900)
+
+LEASE_S = "0.8"
+"""Each life waits for the end of the last one's lease."""
 
 
 async def dies(daemon: Daemon) -> None:
@@ -27,7 +30,7 @@ async def dies(daemon: Daemon) -> None:
 
 @counts.times(500, short=2 * len(POINTS))
 async def test_kill_9_of_the_daemon_at_each_point(
-    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell, lap: int, times: int
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell, *, lap: int, times: int
 ) -> None:
     daemon = forked_daemon(ledger_url, mosquitto)
     chance = random.Random(lap)
@@ -43,7 +46,7 @@ async def test_kill_9_of_the_daemon_at_each_point(
 
 @counts.times(500, short=6)
 async def test_kill_9_of_the_daemon_at_any_moment(
-    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell, lap: int, times: int
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell, *, lap: int, times: int
 ) -> None:
     """While it starts, takes its lease, reads the ledger, plays: whatever the moment hits."""
     daemon = forked_daemon(ledger_url, mosquitto)
@@ -66,6 +69,7 @@ async def test_kill_9_of_the_broker(
     killable_broker: RestartableBroker,
     forked_daemon: NewDaemon,
     ends_well: EndsWell,
+    *,
     lap: int,
     times: int,
 ) -> None:
@@ -86,6 +90,7 @@ async def test_kill_9_of_postgresql(
     mosquitto: str,
     forked_daemon: NewDaemon,
     ends_well: EndsWell,
+    *,
     lap: int,
     times: int,
 ) -> None:
