@@ -3,7 +3,7 @@
 While the ledger cannot be reached the link is suspended: its status and states say so, nothing is answered, and events
 wait with the broker. When it can be reached again, and nobody else has taken the lease, play goes on by itself.
 
-A leader that has lost the broker lets its lease lapse, so that a standby which reaches it can take over.
+A leader that has lost the broker lets its lease lapse, so that a standby which reaches it takes over.
 """
 
 import asyncio
@@ -41,8 +41,8 @@ RENEW_EVERY_S = 1.0
 STANDBY_EVERY_S = 0.5
 BROKER_PATIENCE_S = 5.0
 """So long without the broker, and a leader lets others try."""
-BROKERLESS_S = 30.0
-"""So long without it, and a standby takes the lease all the same: then probably nobody has it, and orders wait."""
+BROKERLESS_S = 10.0
+"""So long without it, and a standby takes a free lease all the same: others seem to lack it too, and orders wait."""
 LOOK_EVERY_S = 0.05
 REQUESTS_EVERY_S = 0.25
 AUDIT_EVERY_S = 60.0
@@ -311,12 +311,14 @@ class Leader:
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(RENEW_EVERY_S)
-            if self._without_broker_s() > BROKER_PATIENCE_S:
-                continue
-            before = time.monotonic()
+            # Without the broker we hold the lease for nobody: another may have it, and until then we are the leader.
+            held = self._without_broker_s() <= BROKER_PATIENCE_S
+            renewed = time.monotonic() if held else float("-inf")
+            self._renewed = min(self._renewed, renewed)
             async with asyncio.timeout(LEASE_S), self._pool.acquire() as connection:
-                await lease.renew(connection, self.link.id, self._holder, self._epoch, LEASE_S)
-            self._renewed = before
+                seconds = LEASE_S if held else 0.0
+                await lease.renew(connection, self.link.id, self._holder, self._epoch, seconds)
+            self._renewed = renewed
             self._tell_status()
             self._measure()
 

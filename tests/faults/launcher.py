@@ -81,7 +81,7 @@ def live(config: Path) -> None:
     point, _, times = os.environ.get("DIE_AT", "never:0").partition(":")
     lease_s = float(os.environ.get("LEASE_S", leader.LEASE_S))
     leader.LEASE_S, leader.RENEW_EVERY_S, leader.STANDBY_EVERY_S = lease_s, lease_s / 4, lease_s / 8
-    leader.BROKER_PATIENCE_S, leader.BROKERLESS_S = 1.25 * lease_s, 7.5 * lease_s
+    leader.BROKER_PATIENCE_S, leader.BROKERLESS_S = 1.25 * lease_s, 2.5 * lease_s
     leader.AUDIT_EVERY_S = float(os.environ.get("AUDIT_EVERY_S", leader.AUDIT_EVERY_S))
     if text := os.environ.get("CHOKE_ON"):
         choke_on(text.encode())
