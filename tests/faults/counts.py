@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.faults.auditor import Audit
+
 KILLS = int(os.environ.get("JACKPOT_KILLS", "0"))
 LAP = 50
 PROPERTY = "fault"
@@ -23,7 +25,7 @@ def times(per_thousand_kills: int, short: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("lap", "times"), list(enumerate(laps)))
 
 
-def row(what: str, times: int, audit: Any, silences_s: list[float], seconds: float) -> dict[str, Any]:
+def row(what: str, times: int, audit: Audit, silences_s: list[float], seconds: float) -> dict[str, Any]:
     found = {"events": audit.events, "lost": len(audit.lost), "twice": len(audit.twice), "wrong": len(audit.wrong)}
     return {"what": what, "times": times, **found, "silences_s": silences_s, "seconds": seconds}
 
