@@ -104,9 +104,9 @@ async def test_kill_9_of_postgresql(
             await floor.goes_on(10)
             await asyncio.sleep(chance.uniform(0, 0.1))
             floor.hit()
-            if number % 2:
-                killable_postgres.kill_server()
-            else:
+            if number % 4 == 0:
                 await asyncio.to_thread(killable_postgres.kill)
                 await asyncio.to_thread(killable_postgres.start)
+            else:
+                killable_postgres.kill_server()
         await ends_well("kill -9 of PostgreSQL", floor, killable_postgres.url, daemon)
