@@ -164,6 +164,8 @@ class Leader:
                 continue
             try:
                 if await self._take():
+                    if self._without_broker_s() > 0:
+                        self._broker_seen = float("inf")  # nobody has it: hold on to the lease until it comes
                     return
             except TROUBLE as error:
                 log.warning("ledger_unreachable", link=self.link.id, error=str(error))
@@ -182,8 +184,6 @@ class Leader:
         self._channel.lead(state, head.n, sent)
         # Not before: who vouches may connect, and would say what was true when we led last.
         self._epoch, self._renewed = epoch, before
-        if self._without_broker_s() > 0:
-            self._broker_seen = float("inf")  # nobody else has it either: hold on to the lease until it comes
         self._tell_status()
         self._outbox.set()
         metrics.leading.labels(self.link.id).set(1)

@@ -41,6 +41,14 @@ class Audit:
             self.wrong.append(what)
 
 
+async def audit_at(url: str, players: Sequence[Player]) -> Audit:
+    connection = await asyncpg.connect(url)
+    try:
+        return await audit(connection, players)
+    finally:
+        await connection.close()
+
+
 async def audit(connection: asyncpg.Connection, players: Sequence[Player]) -> Audit:
     """When all have finished: nothing is on its way any more."""
     done = Audit()

@@ -7,7 +7,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
-import asyncpg
 import pytest
 
 from tests import brokers
@@ -15,7 +14,7 @@ from tests.acceptance import processes
 from tests.acceptance.conftest import copy_of, migrated  # noqa: F401 a fixture
 from tests.acceptance.processes import Daemon
 from tests.faults import counts
-from tests.faults.auditor import audit
+from tests.faults.auditor import audit_at
 from tests.faults.nursery import Nursery
 from tests.faults.players import Floor
 from tests.servers import PostgresProgram, RestartableBroker
@@ -144,11 +143,7 @@ def ends_well(record_property: Callable[[str, object], None]) -> EndsWell:
             await floor.finish()
         for daemon in daemons:
             assert await asyncio.to_thread(daemon.terminate) == 0, daemon.log()
-        connection = await asyncpg.connect(ledger_url)
-        try:
-            found = await audit(connection, floor.players)
-        finally:
-            await connection.close()
+        found = await audit_at(ledger_url, floor.players)
         silences_s = floor.silences_s()
         row = counts.row(what, max(1, len(silences_s)), found, silences_s, time.monotonic() - started)
         record_property(counts.PROPERTY, row)
