@@ -143,6 +143,7 @@ class Floor:
     def __init__(self, players: Sequence[Player]) -> None:
         self.players = players
         self._hits: list[float] = []
+        self._played_until = math.inf
         self._tasks = [asyncio.create_task(player.run()) for player in players]
 
     @property
@@ -164,7 +165,7 @@ class Floor:
         """
         replies = sorted(at for player in self.players for at in player.truth.accepted_at)
         found = []
-        for hit, until in zip(self._hits, [*self._hits[1:], math.inf], strict=True):
+        for hit, until in zip(self._hits, [*self._hits[1:], self._played_until], strict=True):
             heard = [hit, *(at for at in replies if hit < at < until)]
             found.append(max((later - at for at, later in itertools.pairwise(heard)), default=0.0))
         return found
@@ -184,6 +185,7 @@ class Floor:
 
     async def finish(self) -> None:
         """Play the rounds to their end, and pay."""
+        self._played_until = time.monotonic()
         for player in self.players:
             player.playing = False
         async with asyncio.timeout(patience_s(2 * PATIENCE_S)):
