@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing, as root or with sudo, and says which.
 #   system-packages.sh python   what the virtual environment needs: without it nothing works
-#   system-packages.sh tests    what the tests use beside it: a broker and a browser
+#   system-packages.sh tests    what the tests use beside it: a broker, a browser, networks and clocks of their own
 #   system-packages.sh cluster  what `make cluster` uses beside it: etcd
 set -euo pipefail
 
@@ -19,6 +19,8 @@ case "${1:-}" in
   tests)
     command -v mosquitto >/dev/null || [ -x /usr/sbin/mosquitto ] || missing+=(mosquitto)
     command -v chromium >/dev/null || missing+=(chromium)
+    command -v ip >/dev/null || missing+=(iproute2)
+    command -v faketime >/dev/null || missing+=(faketime)
     ;;
   cluster)
     command -v etcd >/dev/null || missing+=(etcd-server)

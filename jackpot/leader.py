@@ -2,6 +2,8 @@
 
 While the ledger cannot be reached the link is suspended: its status and states say so, nothing is answered, and events
 wait with the broker. When it can be reached again, and nobody else has taken the lease, play goes on by itself.
+
+A leader that has lost the broker lets its lease lapse, so that a standby which reaches it takes over.
 """
 
 import asyncio
@@ -37,6 +39,11 @@ from jackpot.wire.proof import Reader
 LEASE_S = 4.0
 RENEW_EVERY_S = 1.0
 STANDBY_EVERY_S = 0.5
+BROKER_PATIENCE_S = 5.0
+"""So long without the broker, and a leader lets others try."""
+BROKERLESS_S = 10.0
+"""So long without it, and a standby takes a free lease all the same: others seem to lack it too, and orders wait."""
+LOOK_EVERY_S = 0.05
 REQUESTS_EVERY_S = 0.25
 AUDIT_EVERY_S = 60.0
 
@@ -59,6 +66,7 @@ class Leader:
         pool: asyncpg.Pool,
         quarantine: Quarantine,
         holder: str,
+        reaches_broker: Callable[[], bool] = lambda: True,
         keys: Mapping[str, bytes] = MappingProxyType({}),
         heads: HeadsFile | None = None,
         share: Share | None = None,
@@ -77,6 +85,8 @@ class Leader:
         self._pool = pool
         self._holder = holder
         self._share = share
+        self._reaches_broker = reaches_broker
+        self._broker_seen = time.monotonic()
         self._epoch = 0
         self._renewed = float("-inf")
         self._closing = False
@@ -140,13 +150,25 @@ class Leader:
         finally:
             await self._store.close()
 
+    def _without_broker_s(self) -> float:
+        now = time.monotonic()
+        if self._reaches_broker() or self.connected:
+            self._broker_seen = now
+        return now - self._broker_seen
+
     async def _stand_by(self) -> None:
         self._desk.forget()
+        self._broker_seen = min(self._broker_seen, time.monotonic())
         while not self._closing:
+            if 0 < self._without_broker_s() < BROKERLESS_S:
+                await asyncio.sleep(LOOK_EVERY_S)
+                continue
             if self._share is not None and (not await self._share.turn(self.link.id) or self._closing):
                 continue
             try:
                 if await self._take():
+                    if self._without_broker_s() > 0:
+                        self._broker_seen = float("inf")  # nobody has it: hold on to the lease until it comes
                     return
             except TROUBLE as error:
                 log.warning("ledger_unreachable", link=self.link.id, error=str(error))
@@ -230,10 +252,14 @@ class Leader:
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(RENEW_EVERY_S)
-            before = time.monotonic()
+            # Without the broker we hold the lease for nobody: another may have it, and until then we are the leader.
+            held = self._without_broker_s() <= BROKER_PATIENCE_S
+            renewed = time.monotonic() if held else float("-inf")
+            self._renewed = min(self._renewed, renewed)
             async with asyncio.timeout(LEASE_S), self._pool.acquire() as connection:
-                asked_by = await lease.renew(connection, self.link.id, self._holder, self._epoch, LEASE_S)
-            self._renewed = before
+                seconds = LEASE_S if held else 0.0
+                asked_by = await lease.renew(connection, self.link.id, self._holder, self._epoch, seconds)
+            self._renewed = renewed
             self._chores.tell_status()
             self._chores.measure()
             if asked_by is not None and self._share is not None:

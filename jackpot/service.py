@@ -65,6 +65,7 @@ class Service:
                 pool=pool,
                 quarantine=self.quarantine,
                 holder=name,
+                reaches_broker=lambda: self.feed.connected,
                 keys=keys,
                 heads=signed_heads(config),
                 share=self.share,

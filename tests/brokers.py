@@ -22,11 +22,21 @@ def free_port() -> int:
 
 
 @contextmanager
-def mosquitto(directory: Path, *, port: int | None = None, settings: Sequence[str] = ()) -> Iterator[int]:
-    """Mosquitto with persistence; the same directory and port again are a restart. `settings` are lines of its configuration."""
+def mosquitto(
+    directory: Path,
+    *,
+    port: int | None = None,
+    host: str = "127.0.0.1",
+    settings: Sequence[str] = (),
+    within: Sequence[str] = (),
+) -> Iterator[int]:
+    """Mosquitto with persistence; the same directory and port again are a restart.
+
+    `settings` are lines of its configuration; `within` is a command that runs it, such as in a network of its own.
+    """
     port = port or free_port()
     lines = [
-        f"listener {port} 127.0.0.1",
+        f"listener {port} {host}",
         "allow_anonymous true",
         "persistence true",
         f"persistence_location {directory}/",
@@ -40,7 +50,7 @@ def mosquitto(directory: Path, *, port: int | None = None, settings: Sequence[st
     program = shutil.which("mosquitto", path=os.environ.get("PATH", "") + ":/usr/sbin")
     if program is None:
         raise RuntimeError("mosquitto is not installed: run `make setup`")
-    with _running([program, "-c", str(config)], directory / "mosquitto.log", port):
+    with _running([*within, program, "-c", str(config)], directory / "mosquitto.log", port, host):
         yield port
 
 
@@ -63,20 +73,20 @@ def nats(directory: Path, *, port: int | None = None) -> Iterator[int]:
 
 
 @contextmanager
-def _running(command: list[str], log: Path, port: int) -> Iterator[None]:
+def _running(command: list[str], log: Path, port: int, host: str = "127.0.0.1") -> Iterator[None]:
     with log.open("ab") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         try:
-            _wait_for(process, log, port)
+            _wait_for(process, log, port, host)
             yield
         finally:
             process.send_signal(signal.SIGKILL)
 
 
-def _wait_for(process: subprocess.Popen[bytes], log: Path, port: int) -> None:
+def _wait_for(process: subprocess.Popen[bytes], log: Path, port: int, host: str = "127.0.0.1") -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            socket.create_connection((host, port), timeout=1).close()
         except OSError:
             time.sleep(0.02)
         else:

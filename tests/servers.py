@@ -11,14 +11,17 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 
 import asyncpg
 
 from jackpot.embedded import EmbeddedBroker, EmbeddedPostgres
+from jackpot.embedded.server import Launch
 from jackpot.errors import UserError
 
 ROOT = Path(__file__).parent.parent
@@ -45,16 +48,18 @@ def open_directory(*, in_memory: bool = False) -> Iterator[Path]:
 
 
 class ServerProgram:
-    """A program that holds an embedded server: `kind` is `postgres` or `broker`."""
+    """A program that holds an embedded server: `kind` is `postgres` or `broker`; `within` is a command that runs it."""
 
-    def __init__(self, kind: str, data_dir: Path) -> None:
+    def __init__(self, kind: str, data_dir: Path, *options: str, within: Sequence[str] = ()) -> None:
         self.kind = kind
         self.data_dir = data_dir
+        self._options = options
+        self._within = within
         self.url = ""
         self._program: subprocess.Popen[str] | None = None
 
     def start(self) -> str:
-        argv = [sys.executable, "-m", "tests.servers", self.kind, str(self.data_dir)]
+        argv = [*self._within, sys.executable, "-m", "tests.servers", self.kind, str(self.data_dir), *self._options]
         self._program = subprocess.Popen(argv, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._program.stdout is not None
         self.url = json.loads(self._program.stdout.readline())["url"]
@@ -93,8 +98,15 @@ class ServerProgram:
 class PostgresProgram(ServerProgram):
     """PostgreSQL with databases that are made for one test."""
 
-    def __init__(self, data_dir: Path) -> None:
-        super().__init__("postgres", data_dir)
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        within: Sequence[str] = (),
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """`environment` is added to what the server gets."""
+        super().__init__("postgres", data_dir, json.dumps(dict(environment)), within=within)
 
     def url_of(self, role: str, database: str) -> str:
         return EmbeddedPostgres(self.data_dir).url_of(role, database)
@@ -125,6 +137,7 @@ class RestartableBroker:
         self._directory = directory
         self._port: int | None = None
         self._running = ExitStack()
+        self.name = broker.__name__
 
     def start(self) -> str:
         self._port = self._running.enter_context(self._broker(self._directory, port=self._port))
@@ -134,13 +147,31 @@ class RestartableBroker:
         """kill -9."""
         self._running.close()
 
+    def wipe(self) -> None:
+        """What it knew is gone: sessions, queues, retained messages."""
+        shutil.rmtree(self._directory)
+        self._directory.mkdir()
+
     @property
     def url(self) -> str:
         return f"mqtt://127.0.0.1:{self._port}"
 
 
-async def _hold(kind: str, data_dir: Path) -> None:
-    server = EmbeddedPostgres(data_dir) if kind == "postgres" else EmbeddedBroker(data_dir)
+class Postgres(EmbeddedPostgres):
+    """With an environment that the server alone gets, and none of the programs that prepare its start."""
+
+    def __init__(self, data_dir: Path, environment: Mapping[str, str]) -> None:
+        super().__init__(data_dir)
+        self._assignments = [f"{name}={value}" for name, value in environment.items()]
+
+    def prepare(self) -> Launch:
+        launch = super().prepare()
+        arguments = (*self._assignments, str(launch.program), *launch.arguments)
+        return replace(launch, program=Path("/usr/bin/env"), arguments=arguments)
+
+
+async def _hold(kind: str, data_dir: Path, environment: dict[str, str]) -> None:
+    server = Postgres(data_dir, environment) if kind == "postgres" else EmbeddedBroker(data_dir)
     async with server as url:
         print(json.dumps({"url": url}), flush=True)
         await asyncio.to_thread(sys.stdin.read)
@@ -148,6 +179,6 @@ async def _hold(kind: str, data_dir: Path) -> None:
 
 if __name__ == "__main__":
     try:
-        asyncio.run(_hold(sys.argv[1], Path(sys.argv[2])))
+        asyncio.run(_hold(sys.argv[1], Path(sys.argv[2]), json.loads((*sys.argv[3:], "{}")[0])))
     except UserError as error:
         sys.exit(str(error))

@@ -1,6 +1,8 @@
 """Who may write a link: a lease with an epoch. Time decides when another may take it, the epoch who can write.
 
 A daemon that stalls past its lease and comes back finds the epoch moved on, and its next commit writes nothing.
+The time is the database's alone. Should its clock jump, a lease ends at once or is counted anew: that can hold play up
+for as long as a lease lasts, and never lets two write.
 """
 
 from dataclasses import dataclass
@@ -34,6 +36,13 @@ async def take(connection: AnyConnection, link: str, holder: str, seconds: float
     with translated(), certain(connection):
         async with connection.transaction(isolation="read_committed"):
             await connection.execute("INSERT INTO links (link) VALUES ($1) ON CONFLICT DO NOTHING", link)
+            # The database's clock was set back: a dead leader's lease must not last until it has caught up.
+            await connection.execute(
+                "UPDATE leases SET expires_at = clock_timestamp() + make_interval(secs => $2) "
+                "WHERE link = $1 AND expires_at > clock_timestamp() + make_interval(secs => $2)",
+                link,
+                seconds,
+            )
             taken = await connection.fetchval(
                 "INSERT INTO leases (link, holder, epoch, expires_at) "
                 "VALUES ($1, $2, 0, clock_timestamp() + make_interval(secs => $3)) "

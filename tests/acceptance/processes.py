@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tests.brokers import free_port
 
@@ -81,6 +81,18 @@ def configuration(database_url: str, mqtt_url: str, floor: Iterable[str], listen
     return servers + "".join(floor)
 
 
+class Process(Protocol):
+    """A child of ours, as `subprocess.Popen` has it."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def returncode(self) -> int | Any: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int, /) -> None: ...
+
+
 class Daemon:
     """`jackpot serve` with this configuration. The same configuration may be started again and again."""
 
@@ -92,10 +104,10 @@ class Daemon:
         self._log = directory / f"{name}.log"
         self._command = command or (JACKPOT, "serve", "--config", self.config)
         self._listen = configuration.partition('listen = "')[2].partition('"')[0]
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
 
     @property
-    def process(self) -> subprocess.Popen[bytes]:
+    def process(self) -> Process:
         assert self._process is not None, "it was not started"
         return self._process
 

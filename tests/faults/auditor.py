@@ -1,8 +1,12 @@
-"""Nothing lost, nothing twice: the ledger against what the tables were told, by reading it afresh."""
+"""Nothing lost, nothing twice: the ledger, read afresh, against what the tables sent and were told.
+
+It finds and counts; whoever asked it says what that means. It shares one thing with the daemon: how the chain is made.
+"""
 
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import asyncpg
@@ -16,64 +20,124 @@ NOT_RECORDED = {"sequence_gap", "sequence_reused", "link_suspended"}
 """What a table may be told on the way that is not its answer."""
 
 
-async def audit(url: str, players: Sequence[Player]) -> int:
-    """Raises at the first thing that is wrong. Returns how many events of tables there are."""
+@dataclass(slots=True)
+class Audit:
+    events: int = 0
+    """Of tables, in the ledger."""
+    lost: list[str] = field(default_factory=list)
+    """What a table was told and the ledger does not hold."""
+    twice: list[str] = field(default_factory=list)
+    """What was recorded, awarded or paid more than once."""
+    wrong: list[str] = field(default_factory=list)
+    """Everything else."""
+
+    @property
+    def found(self) -> list[str]:
+        named = (("lost", self.lost), ("twice", self.twice), ("wrong", self.wrong))
+        return [f"{name}: {what}" for name, findings in named for what in findings]
+
+    def check(self, holds: bool, what: str) -> None:
+        if not holds:
+            self.wrong.append(what)
+
+
+async def audit_at(url: str, players: Sequence[Player]) -> Audit:
     connection = await asyncpg.connect(url)
     try:
-        events = await connection.fetch("SELECT * FROM events ORDER BY link, n")
-        for player in players:
-            _compare_with_the_table(player, [event for event in events if event["table_id"] == player.table])
-        for link in sorted({event["link"] for event in events}):
-            await _examine(connection, link, [player for player in players if player.link == link])
-        known = {player.table for player in players}
-        assert {event["table_id"] for event in events} - {None} == known
-        return sum(event["table_id"] is not None for event in events)
+        return await audit(connection, players)
     finally:
         await connection.close()
 
 
-def _compare_with_the_table(player: Player, events: list[asyncpg.Record]) -> None:
-    truth = player.truth
-    assert [event["seq"] for event in events] == list(range(1, len(events) + 1)), f"{player.table}: a gap in the seq"
-    assert Counter(event["id"] for event in events) == Counter(truth.answers.keys()), f"{player.table}: lost or twice"
+async def audit(connection: asyncpg.Connection, players: Sequence[Player]) -> Audit:
+    """When all have finished: nothing is on its way any more."""
+    done = Audit()
+    events = await connection.fetch("SELECT * FROM events ORDER BY link, n")
+    done.events = sum(event["table_id"] is not None for event in events)
+    strangers = {event["table_id"] for event in events} - {None} - {player.table for player in players}
+    done.check(not strangers, f"events of {sorted(strangers)}, where nobody plays")
+    for player in players:
+        _compare_with_the_table(done, player, [event for event in events if event["table_id"] == player.table])
+    for link in sorted({player.link for player in players} | {event["link"] for event in events}):
+        of_link = [event for event in events if event["link"] == link]
+        await _examine(done, connection, link, of_link, [player for player in players if player.link == link])
+    return done
+
+
+def _compare_with_the_table(done: Audit, player: Player, events: list[asyncpg.Record]) -> None:
+    truth, table = player.truth, player.table
+    numbers = [event["seq"] for event in events]
+    done.check(numbers == list(range(1, len(events) + 1)), f"{table}: a gap in the seq, or not in its order")
+    recorded = Counter(json.loads(event["payload"])["id"] for event in events)
+    done.lost += [f"{table}: {id_}" for id_ in truth.answers if id_ not in recorded]
+    done.twice += [f"{table}: {id_}, {times} times" for id_, times in recorded.items() if times > 1]
     for event in events:
-        kept = _plain(json.loads(event["answer"]))
-        assert _plain(truth.answers[event["id"]]) == kept, (kept, truth.answers[event["id"]])
-        for reply in truth.replies[event["id"]]:
-            assert reply.get("code") in NOT_RECORDED or _plain(reply) == kept, (kept, reply)
+        id_, kept = event["id"], _plain(json.loads(event["answer"]))
+        if id_ not in truth.answers:
+            done.wrong.append(f"{table}: {id_} was not answered")
+            continue
+        done.check(bytes(event["payload"]) in truth.sent[id_], f"{table}: {id_} was never sent like this")
+        done.check(_plain(truth.answers[id_]) == kept, f"{table}: {id_} was answered otherwise")
+        heard = [reply for reply in truth.replies[id_] if reply.get("code") not in NOT_RECORDED]
+        done.check(all(_plain(reply) == kept for reply in heard), f"{table}: {id_} was answered in two ways")
 
 
 def _plain(answer: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in answer.items() if key != "duplicate"}
 
 
-async def _examine(connection: asyncpg.Connection, link: str, players: list[Player]) -> None:
+async def _examine(
+    done: Audit, connection: asyncpg.Connection, link: str, events: list[asyncpg.Record], players: list[Player]
+) -> None:
     head = await connection.fetchrow("SELECT * FROM links WHERE link = $1", link)
-    events = await connection.fetch("SELECT * FROM events WHERE link = $1 ORDER BY n", link)
     journals = await connection.fetch("SELECT * FROM journals WHERE link = $1 ORDER BY journal", link)
-    assert head is not None
-    assert [event["n"] for event in events] == list(range(1, head["n"] + 1))
-    assert [journal["journal"] for journal in journals] == list(range(1, head["journal"] + 1))
-    _walk_the_chain(link, events, journals, head["chain"])
-    _balance(journals, head)
-    awards = await connection.fetch("SELECT * FROM awards WHERE link = $1 ORDER BY award", link)
-    assert [award["award"] for award in awards] == list(range(1, head["award"] + 1))
-    hands = Counter((award["table_id"], award["round"], award["position"]) for award in awards)
-    assert hands.total() == len(hands), "one award a hand"
-    told = {name: award["amount_cents"] for player in players for name, award in player.truth.awards.items()}
-    assert told == {f"{link}-{award['award']:06d}": award["amount_cents"] for award in awards}
-    assert head["awarded"] == sum(told.values()) * MICROS_PER_CENT
-    assert head["wagered"] == sum(player.truth.wagered_cents for player in players) * MICROS_PER_CENT
-    shares = [award["entry"] for award in awards if award["kind"] == "percentage"]
-    assert shares == sorted(shares), "first entered, first paid"
+    if head is None:
+        done.wrong.append(f"{link}: no head")
+        return
+    done.check([event["n"] for event in events] == list(range(1, head["n"] + 1)), f"{link}: a hole in the events")
+    numbers = [journal["journal"] for journal in journals]
+    done.check(numbers == list(range(1, head["journal"] + 1)), f"{link}: a hole in the journals")
+    times = [event["at"] for event in events]
+    done.check(times == sorted(times), f"{link}: time goes back")
+    _walk_the_chain(done, link, events, journals, head["chain"])
+    _balance(done, link, journals, head)
+    wagered = sum(player.truth.wagered_cents for player in players) * MICROS_PER_CENT
+    done.check(head["wagered"] == wagered, f"{link}: {head['wagered']} wagered, the tables say {wagered}")
     entries = await connection.fetch("SELECT entry, n FROM entries WHERE link = $1 ORDER BY entry", link)
-    assert [row["entry"] for row in entries] == list(range(1, head["entry"] + 1))
-    assert [row["n"] for row in entries] == sorted(row["n"] for row in entries)
-    assert await connection.fetchval("SELECT count(*) FROM unpaid WHERE link = $1", link) == 0
-    assert await connection.fetchval("SELECT count(*) FROM payments WHERE link = $1", link) == len(awards)
+    numbers = [row["entry"] for row in entries]
+    done.check(numbers == list(range(1, head["entry"] + 1)), f"{link}: a hole in the entries")
+    done.check([row["n"] for row in entries] == sorted(row["n"] for row in entries), f"{link}: entries out of order")
+    await _examine_awards(done, connection, link, head, players)
 
 
-def _walk_the_chain(link: str, events: list[asyncpg.Record], journals: list[asyncpg.Record], head: bytes) -> None:
+async def _examine_awards(
+    done: Audit, connection: asyncpg.Connection, link: str, head: asyncpg.Record, players: list[Player]
+) -> None:
+    awards = await connection.fetch("SELECT * FROM awards WHERE link = $1 ORDER BY award", link)
+    numbers = [award["award"] for award in awards]
+    done.check(numbers == list(range(1, head["award"] + 1)), f"{link}: a hole in the awards")
+    hands = Counter((award["table_id"], award["round"], award["position"]) for award in awards)
+    done.twice += [f"{link}: the hand {hand} has {count} awards" for hand, count in hands.items() if count > 1]
+    told = {name: award["amount_cents"] for player in players for name, award in player.truth.awards.items()}
+    made = {f"{link}-{award['award']:06d}": award["amount_cents"] for award in awards}
+    done.lost += [f"{link}: award {name}" for name in sorted(told.keys() - made.keys())]
+    done.check(told == made, f"{link}: the tables were told of other awards")
+    awarded = sum(made.values()) * MICROS_PER_CENT
+    done.check(head["awarded"] == awarded, f"{link}: {head['awarded']} awarded, the awards say {awarded}")
+    shares = [award["entry"] for award in awards if award["kind"] == "percentage"]
+    done.check(shares == sorted(shares), f"{link}: not first entered, first paid")
+    unpaid = await connection.fetchval("SELECT count(*) FROM unpaid WHERE link = $1", link)
+    done.check(unpaid == 0, f"{link}: {unpaid} awards unpaid")
+    payments = Counter(
+        [row["award"] for row in await connection.fetch("SELECT award FROM payments WHERE link = $1", link)]
+    )
+    done.twice += [f"{link}: award {number} is paid {times} times" for number, times in payments.items() if times > 1]
+    done.check(payments.keys() == set(numbers), f"{link}: paid are other awards than were made")
+
+
+def _walk_the_chain(
+    done: Audit, link: str, events: list[asyncpg.Record], journals: list[asyncpg.Record], head: bytes
+) -> None:
     linked = b""
     posted: dict[int, list[list[Any]]] = defaultdict(list)
     for journal in journals:
@@ -91,8 +155,10 @@ def _walk_the_chain(link: str, events: list[asyncpg.Record], journals: list[asyn
         )
         n = event["n"]
         linked = chain(linked, link=link, n=n, record=record, at=event["at"], journals=posted[n])
-        assert linked == event["chain"], f"the chain of {link} breaks at event {event['n']}"
-    assert linked == head
+        if linked != event["chain"]:
+            done.wrong.append(f"{link}: the chain breaks at event {n}")
+            return
+    done.check(linked == head, f"{link}: the head is not the end of the chain")
 
 
 def _fields(journal: asyncpg.Record) -> list[Any]:
@@ -100,12 +166,14 @@ def _fields(journal: asyncpg.Record) -> list[Any]:
     return [journal[name] for name in (*named, *(f"{account}_after" for account in ACCOUNTS))]
 
 
-def _balance(journals: list[asyncpg.Record], head: asyncpg.Record) -> None:
+def _balance(done: Audit, link: str, journals: list[asyncpg.Record], head: asyncpg.Record) -> None:
     sums = dict.fromkeys(ACCOUNTS, 0)
     for journal in journals:
-        debits = journal["wagered"] + journal["recoverable"]
-        assert debits == journal["pool"] + journal["reserve"] + journal["house"] + journal["awarded"]
+        number, debits = journal["journal"], journal["wagered"] + journal["recoverable"]
+        credits_ = journal["pool"] + journal["reserve"] + journal["house"] + journal["awarded"]
+        done.check(debits == credits_, f"{link}: journal {number} does not balance")
         for account in ACCOUNTS:
             sums[account] += journal[account]
-            assert journal[f"{account}_after"] == sums[account]
-    assert {account: head[account] for account in ACCOUNTS} == sums
+            done.check(journal[f"{account}_after"] == sums[account], f"{link}: {account} after journal {number}")
+    for account in ACCOUNTS:
+        done.check(head[account] == sums[account], f"{link}: {account} is not the sum of its postings")

@@ -1,7 +1,10 @@
 """Servers that may be killed, and a daemon that kills itself where it is told to."""
 
+import asyncio
+import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,10 @@ from tests import brokers
 from tests.acceptance import processes
 from tests.acceptance.conftest import copy_of, migrated  # noqa: F401 a fixture
 from tests.acceptance.processes import Daemon
+from tests.faults import counts
+from tests.faults.auditor import audit_at
+from tests.faults.nursery import Nursery
+from tests.faults.players import Floor
 from tests.servers import PostgresProgram, RestartableBroker
 
 TABLES = {"BE-01": "one", "BE-02": "one", "BE-03": "two"}
@@ -22,6 +29,15 @@ FLOOR = (
     processes.link("two"),
     *(processes.table(table, link) for table, link in TABLES.items()),
 )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for outcome in ("passed", "failed") for report in terminalreporter.getreports(outcome)]
+    rows = [value for report in reports for name, value in report.user_properties if name == counts.PROPERTY]
+    if lines := counts.table(row for row in rows if isinstance(row, dict)):
+        terminalreporter.section("faults")
+        for line in lines:
+            terminalreporter.line(line)
 
 
 @pytest.fixture
@@ -65,8 +81,8 @@ def new_daemon(tmp_path: Path) -> Iterator[NewDaemon]:
     """A daemon of this name, made but not started; `python -m tests.faults.launcher` runs it."""
     made: list[Daemon] = []
 
-    def make(database_url: str, mqtt_url: str, name: str = "daemon", floor: Iterable[str] = FLOOR) -> Daemon:
-        configuration = processes.configuration(database_url, mqtt_url, floor)
+    def make(database_url: str, mqtt_url: str, name: str = "daemon") -> Daemon:
+        configuration = processes.configuration(database_url, mqtt_url, FLOOR)
         config = tmp_path / f"{name}.toml"
         command = (sys.executable, "-m", "tests.faults.launcher", config)
         daemon = Daemon(tmp_path, configuration, name=name, command=command)
@@ -76,3 +92,71 @@ def new_daemon(tmp_path: Path) -> Iterator[NewDaemon]:
     yield make
     for daemon in made:
         daemon.end()
+
+
+class ForkedDaemon(Daemon):
+    """As the launcher's, without the time that its imports take."""
+
+    nursery: Nursery
+
+    def start(self, **more_environment: str) -> None:
+        self._process = self.nursery.fork(self.config, self._log, more_environment)
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    started = Nursery()
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def forked_daemon(nursery: Nursery, tmp_path: Path) -> Iterator[NewDaemon]:
+    made: list[Daemon] = []
+
+    def make(
+        database_url: str,
+        mqtt_url: str,
+        name: str = "daemon",
+        *,
+        floor: Iterable[str] = FLOOR,
+        listen: str | None = None,
+        more: str = "",
+    ) -> Daemon:
+        """`more` is added to its configuration."""
+        configuration = processes.configuration(database_url, mqtt_url, floor, listen) + more
+        daemon = ForkedDaemon(tmp_path, configuration, name=name)
+        daemon.nursery = nursery
+        made.append(daemon)
+        return daemon
+
+    yield make
+    for daemon in made:
+        daemon.end()
+
+
+EndsWell = Callable[..., Awaitable[None]]
+
+
+@pytest.fixture
+def ends_well(record_property: Callable[[str, object], None]) -> EndsWell:
+    """The end of every fault: play goes on, the rounds are played out, the daemons stop, and the books are audited."""
+    started = time.monotonic()
+
+    async def end(what: str, floor: Floor, ledger_url: str, *daemons: Daemon) -> None:
+        if not floor.finished:
+            await floor.goes_on()
+            await floor.finish()
+        for daemon in daemons:
+            assert await asyncio.to_thread(daemon.terminate) == 0, daemon.log()
+        found = await audit_at(ledger_url, floor.players)
+        silences_s = floor.silences_s()
+        row = counts.row(what, max(1, len(silences_s)), found, silences_s, time.monotonic() - started)
+        record_property(counts.PROPERTY, row)
+        assert found.found == []
+        assert found.events == floor.answered
+        verified = await asyncio.to_thread(processes.run, "verify", "--config", daemons[0].config, "-o", "json")
+        assert verified.returncode == 0, verified.stderr
+        assert all(link["other_days"] == 0 for link in json.loads(verified.stdout)["links"]), verified.stdout
+
+    return end

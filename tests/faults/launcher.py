@@ -2,10 +2,12 @@
 
 `DIE_AT=committed:7` kills it with SIGKILL at the seventh time it reaches that point. `written` is a point of its own: the
 statement is under way, and the kill comes a moment after it began. `LEASE_S` and `AUDIT_EVERY_S` change the daemon's own.
-`CHOKE_ON` is text in a payload that makes reading it raise, as a bug of ours would.
+`CHOKE_ON` is text in a payload that makes reading it raise, as a bug of ours would. `NETWORK` is a network namespace's file
+to live in.
 """
 
 import asyncio
+import ctypes
 import os
 import random
 import signal
@@ -24,6 +26,7 @@ from jackpot.config import load
 from jackpot.service import serve
 from jackpot.wire import codec
 
+CLONE_NEWNET = 0x40000000
 POINTS = ("received", "begun", "written", "committed", "replied", "acknowledged")
 
 
@@ -65,18 +68,27 @@ def choke_on(text: bytes) -> None:
     codec.decode = decode
 
 
-def main() -> None:
+def enter(network: str) -> None:
+    """As `nsenter` does; Python has `os.setns` only from 3.12 on."""
+    with Path(network).open("rb") as file:
+        if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), "setns", network)
+
+
+def live(config: Path) -> None:
+    if network := os.environ.get("NETWORK"):
+        enter(network)
     point, _, times = os.environ.get("DIE_AT", "never:0").partition(":")
     lease_s = float(os.environ.get("LEASE_S", leader.LEASE_S))
     leader.LEASE_S, leader.RENEW_EVERY_S, leader.STANDBY_EVERY_S = lease_s, lease_s / 4, lease_s / 8
+    leader.BROKER_PATIENCE_S, leader.BROKERLESS_S = 1.25 * lease_s, 2.5 * lease_s
     leader.AUDIT_EVERY_S = float(os.environ.get("AUDIT_EVERY_S", leader.AUDIT_EVERY_S))
     if text := os.environ.get("CHOKE_ON"):
         choke_on(text.encode())
     logs.set_up()
-    config = load(Path(sys.argv[1]))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(config, at_point=death_wish(point, int(times))))
+        runner.run(serve(load(config), at_point=death_wish(point, int(times))))
 
 
 if __name__ == "__main__":
-    main()
+    live(Path(sys.argv[1]))

@@ -1,13 +1,15 @@
 """Tables that play through everything, and remember every word they were told: the auditor's own truth."""
 
 import asyncio
+import itertools
+import json
+import math
 import random
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 from jackpot.floor.table import TableController
@@ -25,6 +27,8 @@ class Truth:
     """What a table must be able to say of the money, from its own notes alone."""
 
     wagered_cents: int = 0
+    sent: dict[str, set[bytes]] = field(default_factory=lambda: defaultdict(set))
+    """Every form in which each event was sent: its number may change until it is recorded."""
     awards: dict[str, dict[str, Any]] = field(default_factory=dict)
     replies: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     """Every reply that was heard to each event."""
@@ -35,11 +39,15 @@ class Truth:
 
 
 class Listening(TableController):
-    """Writes down what it hears, before it acts on it."""
+    """Writes down what it says and hears, before it does so."""
 
     def __init__(self, *arguments: Any, truth: Truth, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._truth = truth
+
+    def _send(self, seq: int, payload: bytes) -> None:
+        self._truth.sent[json.loads(payload)["id"]].add(payload)
+        super()._send(seq, payload)
 
     def _on_reply(self, reply: dict[str, Any]) -> None:
         self._truth.replies[reply["reply_to"]].append(reply)
@@ -51,15 +59,18 @@ class Listening(TableController):
 class Player:
     """One Bullseye table. It plays by the rules, so that every refusal is somebody else's mistake."""
 
-    def __init__(self, broker: Broker, link: str, table: str, seed: int, pause_s: float) -> None:
+    def __init__(
+        self, broker: Broker, link: str, table: str, seed: int, *, straight_flushes: float, pause_s: float
+    ) -> None:
         self.link, self.table = link, table
+        self._straight_flushes = straight_flushes
         self._pause_s = pause_s
         self.truth = Truth()
         self.playing = True
         self.moved = asyncio.Event()
         self._controller = Listening(broker, link, table, truth=self.truth, on_award=self._on_award)
         self._chance = random.Random(seed)
-        self._rounds = count(1)
+        self._rounds = itertools.count(1)
         self._due: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._expected: set[tuple[str, int]] = set()
 
@@ -103,7 +114,7 @@ class Player:
             assert answer["result"]["returned_cents"] == UNIT_CENTS, answer
             self.truth.wagered_cents -= UNIT_CENTS
         hands = self._chance.sample(ORDINARY, len(wagers))
-        if self._chance.random() < 0.3:
+        if self._chance.random() < self._straight_flushes:
             hands[0] = STRAIGHT_FLUSH
         *_, settled = await self._all(
             *(
@@ -135,11 +146,33 @@ class Player:
 class Floor:
     def __init__(self, players: Sequence[Player]) -> None:
         self.players = players
+        self._hits: list[float] = []
+        self._played_until = math.inf
         self._tasks = [asyncio.create_task(player.run()) for player in players]
 
     @property
     def answered(self) -> int:
         return sum(len(player.truth.answers) for player in self.players)
+
+    @property
+    def finished(self) -> bool:
+        return all(task.done() for task in self._tasks)
+
+    def hit(self) -> None:
+        """Something is done to the servers at this moment: how long will the tables hear nothing?"""
+        self._hits.append(time.monotonic())
+
+    def silences_s(self) -> list[float]:
+        """After each hit, and before the next, the longest time in which no event of any table was accepted.
+
+        The very next reply is no measure: it may have been on its way already.
+        """
+        replies = sorted(at for player in self.players for at in player.truth.accepted_at)
+        found = []
+        for hit, until in zip(self._hits, [*self._hits[1:], self._played_until], strict=True):
+            heard = [hit, *(at for at in replies if hit < at < until)]
+            found.append(max((later - at for at, later in itertools.pairwise(heard)), default=0.0))
+        return found
 
     async def goes_on(self, by: int = 20) -> None:
         """Until every table has been answered so many more events; a table that fails fails the test."""
@@ -156,6 +189,7 @@ class Floor:
 
     async def finish(self) -> None:
         """Play the rounds to their end, and pay."""
+        self._played_until = time.monotonic()
         for player in self.players:
             player.playing = False
         async with asyncio.timeout(patience_s(2 * PATIENCE_S)):
@@ -169,12 +203,16 @@ class Floor:
 
 @asynccontextmanager
 async def playing(
-    mqtt_url: str, tables: dict[str, str], *, seed: int = 1, pause_s: float = 0.0
+    mqtt_url: str, tables: dict[str, str], *, seed: int = 1, straight_flushes: float = 0.3, pause_s: float = 0.0
 ) -> AsyncIterator[Floor]:
-    """Tables, each on its link, that play until `finish`, with a pause after each round."""
+    """Tables, each on its link, that play until `finish`; so often a round has a Straight Flush, so long is the pause after it."""
     broker = Broker.from_url(mqtt_url)
-    players = [Player(broker, link, table, seed + nth, pause_s) for nth, (table, link) in enumerate(tables.items())]
-    floor = Floor(players)
+    floor = Floor(
+        [
+            Player(broker, link, table, seed * len(tables) + nth, straight_flushes=straight_flushes, pause_s=pause_s)
+            for nth, (table, link) in enumerate(tables.items())
+        ]
+    )
     try:
         yield floor
     finally:

@@ -14,9 +14,9 @@ from tests.proxy import CuttingProxy
 
 
 async def test_an_event_we_choke_on_suspends_its_link_alone_and_is_put_aside(
-    ledger_url: str, mosquitto: str, new_daemon: NewDaemon
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon
 ) -> None:
-    daemon = new_daemon(ledger_url, mosquitto)
+    daemon = forked_daemon(ledger_url, mosquitto)
     daemon.start(CHOKE_ON="a bone")
     await asyncio.to_thread(daemon.wait_ready)
     ledger = await asyncpg.connect(ledger_url)
@@ -48,9 +48,9 @@ async def test_an_event_we_choke_on_suspends_its_link_alone_and_is_put_aside(
 
 
 async def test_a_ledger_that_disagrees_with_itself_suspends_the_link(
-    ledger_url: str, mosquitto: str, new_daemon: NewDaemon
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon
 ) -> None:
-    daemon = new_daemon(ledger_url, mosquitto)
+    daemon = forked_daemon(ledger_url, mosquitto)
     daemon.start(AUDIT_EVERY_S="0.3")
     await asyncio.to_thread(daemon.wait_ready)
     ledger = await asyncpg.connect(ledger_url)
@@ -72,7 +72,7 @@ def memory_mib(pid: int) -> int:
 
 @pytest.mark.parametrize("events", [20_000])
 async def test_memory_is_bounded_while_the_database_does_not_answer(
-    ledger_url: str, mosquitto: str, new_daemon: NewDaemon, events: int
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, events: int
 ) -> None:
     """The broker keeps what is not read: 20,000 events of 4 kB would be 80 MB and more. Afterwards all are answered."""
     answered = 0
@@ -84,7 +84,7 @@ async def test_memory_is_bounded_while_the_database_does_not_answer(
         moved.set()
 
     async with CuttingProxy(ledger_url) as proxy:
-        daemon = new_daemon(proxy.url, mosquitto)
+        daemon = forked_daemon(proxy.url, mosquitto)
         daemon.start()
         await asyncio.to_thread(daemon.wait_ready)
         before = memory_mib(daemon.process.pid)

@@ -1,27 +1,26 @@
-"""kill -9 at each named point, of the broker and of PostgreSQL, while tables play: nothing lost, nothing twice.
-
-`JACKPOT_KILLS` is how many times it is done (`make faults` does it for long); the default is a short run.
-"""
+"""kill -9 at each named point and at any moment, of the broker and of PostgreSQL, while tables play."""
 
 import asyncio
 import itertools
-import os
 import random
 
 import pytest
 
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon, patience_s
-from tests.faults.auditor import audit
-from tests.faults.conftest import LEASE_S, TABLES, NewDaemon
+from tests.faults import counts
+from tests.faults.conftest import TABLES, EndsWell, NewDaemon
 from tests.faults.launcher import POINTS
-from tests.faults.players import PATIENCE_S, Floor, playing
+from tests.faults.players import PATIENCE_S, playing
 from tests.servers import PostgresProgram, RestartableBroker
 
-KILLS = int(os.environ.get("JACKPOT_KILLS", "0"))
+pytestmark = pytest.mark.timeout(900)
+
+LEASE_S = "0.8"
+"""Each life waits for the end of the last one's lease."""
 
 
-async def dies(daemon: Daemon, floor: Floor) -> None:
+async def dies(daemon: Daemon) -> None:
     """Until it has killed itself: play goes on meanwhile."""
     async with asyncio.timeout(patience_s(PATIENCE_S)):
         while daemon.runs:
@@ -29,51 +28,85 @@ async def dies(daemon: Daemon, floor: Floor) -> None:
     assert daemon.process.returncode == -9, daemon.log()
 
 
-@pytest.mark.timeout(max(300, 30 * KILLS))
-@pytest.mark.parametrize("killable_broker", ["mosquitto"], indirect=True)
+@counts.times(500, short=2 * len(POINTS))
 async def test_kill_9_of_the_daemon_at_each_point(
-    ledger_url: str, killable_broker: RestartableBroker, new_daemon: NewDaemon
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell, *, lap: int, times: int
 ) -> None:
-    daemon = new_daemon(ledger_url, killable_broker.url)
-    chance = random.Random(9)
-    async with playing(killable_broker.url, TABLES) as floor:
-        for point in itertools.islice(itertools.cycle(POINTS), KILLS or 2 * len(POINTS)):
+    daemon = forked_daemon(ledger_url, mosquitto)
+    chance = random.Random(lap)
+    async with playing(mosquitto, TABLES, seed=lap) as floor:
+        for point in itertools.islice(itertools.cycle(POINTS), times):
             # The first deaths of a life are those of the orders at its start, too.
             daemon.start(DIE_AT=f"{point}:{chance.choice((1, 3, 10, 40))}", LEASE_S=LEASE_S)
-            await dies(daemon, floor)
+            await dies(daemon)
+            floor.hit()
         daemon.start(LEASE_S=LEASE_S)
-        await floor.goes_on()
-        await floor.finish()
-        assert await asyncio.to_thread(daemon.terminate) == 0
-        assert await audit(ledger_url, floor.players) == floor.answered
+        await ends_well("kill -9 of the daemon at each point", floor, ledger_url, daemon)
 
 
-@pytest.mark.timeout(max(300, 30 * KILLS))
-async def test_kill_9_of_the_broker(ledger_url: str, killable_broker: RestartableBroker, new_daemon: NewDaemon) -> None:
-    daemon = new_daemon(ledger_url, killable_broker.url)
+@counts.times(500, short=6)
+async def test_kill_9_of_the_daemon_at_any_moment(
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell, *, lap: int, times: int
+) -> None:
+    """While it starts, takes its lease, reads the ledger, plays: whatever the moment hits."""
+    daemon = forked_daemon(ledger_url, mosquitto)
+    chance = random.Random(lap)
+    async with playing(mosquitto, TABLES, seed=lap) as floor:
+        for _ in range(times):
+            daemon.start(LEASE_S=LEASE_S)
+            if chance.random() < 0.8:
+                await floor.goes_on(chance.randint(1, 8))
+            await asyncio.sleep(chance.uniform(0, 0.3))
+            floor.hit()
+            daemon.kill()
+        daemon.start(LEASE_S=LEASE_S)
+        await ends_well("kill -9 of the daemon at any moment", floor, ledger_url, daemon)
+
+
+@counts.times(150, short=2)
+async def test_kill_9_of_the_broker(
+    ledger_url: str,
+    killable_broker: RestartableBroker,
+    forked_daemon: NewDaemon,
+    ends_well: EndsWell,
+    *,
+    lap: int,
+    times: int,
+) -> None:
+    daemon = forked_daemon(ledger_url, killable_broker.url)
     daemon.start()
-    async with playing(killable_broker.url, TABLES) as floor:
-        for _ in range(KILLS or 2):
-            await floor.goes_on()
+    async with playing(killable_broker.url, TABLES, seed=lap) as floor:
+        for _ in range(times):
+            await floor.goes_on(10)
+            floor.hit()
             killable_broker.kill()
             killable_broker.start()
-        await floor.goes_on()
-        await floor.finish()
-        assert await asyncio.to_thread(daemon.terminate) == 0
-        assert await audit(ledger_url, floor.players) == floor.answered
+        await ends_well(f"kill -9 of the broker ({killable_broker.name})", floor, ledger_url, daemon)
 
 
-@pytest.mark.timeout(max(300, 30 * KILLS))
-async def test_kill_9_of_postgresql(killable_postgres: PostgresProgram, mosquitto: str, new_daemon: NewDaemon) -> None:
-    daemon = new_daemon(killable_postgres.url, mosquitto)
+@counts.times(300, short=2)
+async def test_kill_9_of_postgresql(
+    killable_postgres: PostgresProgram,
+    mosquitto: str,
+    forked_daemon: NewDaemon,
+    ends_well: EndsWell,
+    *,
+    lap: int,
+    times: int,
+) -> None:
+    """The postmaster alone, whose children find out for themselves, and together with the program that watches it."""
+    daemon = forked_daemon(killable_postgres.url, mosquitto)
     assert processes.run("migrate", "--config", daemon.config).returncode == 0
     daemon.start()
-    async with playing(mosquitto, TABLES) as floor:
-        for _ in range(KILLS or 2):
-            await floor.goes_on()
-            await asyncio.to_thread(killable_postgres.kill)
-            await asyncio.to_thread(killable_postgres.start)
-        await floor.goes_on()
-        await floor.finish()
-        assert await asyncio.to_thread(daemon.terminate) == 0
-        assert await audit(killable_postgres.url, floor.players) == floor.answered
+    chance = random.Random(lap)
+    async with playing(mosquitto, TABLES, seed=lap) as floor:
+        for number in range(times):
+            await floor.goes_on(10)
+            await asyncio.sleep(chance.uniform(0, 0.1))
+            floor.hit()
+            if number % 4 == 0:
+                await asyncio.to_thread(killable_postgres.kill)
+                await asyncio.to_thread(killable_postgres.start)
+            else:
+                killable_postgres.kill_server()
+        await ends_well("kill -9 of PostgreSQL", floor, killable_postgres.url, daemon)

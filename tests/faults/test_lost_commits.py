@@ -11,8 +11,8 @@ import pytest
 from jackpot.ledger import lease
 from tests.acceptance.integrator import connected, encoded, event
 from tests.acceptance.processes import Daemon, patience_s
-from tests.faults.auditor import audit
-from tests.faults.conftest import TABLES, NewDaemon
+from tests.faults import counts
+from tests.faults.conftest import TABLES, EndsWell, NewDaemon
 from tests.faults.players import playing
 from tests.proxy import Connection, CuttingProxy, Towards
 
@@ -60,9 +60,9 @@ async def ready(daemon: Daemon) -> None:
 
 
 @pytest.mark.parametrize("cut_at", Cut)
-async def test_one_lost_answer(ledger_url: str, mosquitto: str, new_daemon: NewDaemon, cut_at: Cut) -> None:
+async def test_one_lost_answer(ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, cut_at: Cut) -> None:
     async with CommitCutter(ledger_url) as proxy:
-        daemon = new_daemon(proxy.url, mosquitto)
+        daemon = forked_daemon(proxy.url, mosquitto)
         daemon.start()
         await ready(daemon)
         async with connected(mosquitto) as pit:
@@ -86,11 +86,11 @@ async def test_one_lost_answer(ledger_url: str, mosquitto: str, new_daemon: NewD
 
 @pytest.mark.parametrize("cut_at", Cut)
 async def test_an_order_whose_answer_was_lost_is_carried_out_once(
-    ledger_url: str, mosquitto: str, new_daemon: NewDaemon, cut_at: Cut
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, cut_at: Cut
 ) -> None:
     """And the database stays away until nobody waits for that answer any more."""
     async with CommitCutter(ledger_url) as proxy:
-        daemon = new_daemon(proxy.url, mosquitto)
+        daemon = forked_daemon(proxy.url, mosquitto)
         daemon.start()
         await ready(daemon)
         ledger = await asyncpg.connect(ledger_url)
@@ -122,19 +122,21 @@ async def test_an_order_whose_answer_was_lost_is_carried_out_once(
         await ledger.close()
 
 
-async def test_a_connection_that_is_cut_again_and_again(ledger_url: str, mosquitto: str, new_daemon: NewDaemon) -> None:
+@pytest.mark.timeout(900)
+@counts.times(300, short=30)
+async def test_a_connection_that_is_cut_again_and_again(
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell, *, lap: int, times: int
+) -> None:
     async with CuttingProxy(ledger_url) as proxy:
-        daemon = new_daemon(proxy.url, mosquitto)
+        daemon = forked_daemon(proxy.url, mosquitto)
         daemon.start()
-        async with playing(mosquitto, TABLES) as floor:
+        async with playing(mosquitto, TABLES, seed=lap) as floor:
             await floor.goes_on()
-            for number in range(30):
+            for number in range(times):
                 await floor.goes_on(3)
+                floor.hit()
                 proxy.cut_after(37 * number, Towards.SERVER if number % 2 else Towards.CLIENT)
-            await floor.goes_on()
-            await floor.finish()
-            assert await asyncio.to_thread(daemon.terminate) == 0
-            assert await audit(ledger_url, floor.players) == floor.answered
+            await ends_well("the database's connection is cut at any byte", floor, ledger_url, daemon)
 
 
 class NeverCommits(CuttingProxy):

@@ -12,9 +12,9 @@ ORDERS_AT_THE_START = 4
 
 @pytest.mark.parametrize("point", ["committed", "replied"])
 async def test_an_award_that_was_committed_and_perhaps_never_said(
-    ledger_url: str, mosquitto: str, new_daemon: NewDaemon, point: str
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, point: str
 ) -> None:
-    daemon = new_daemon(ledger_url, mosquitto)
+    daemon = forked_daemon(ledger_url, mosquitto)
     daemon.start(DIE_AT=f"{point}:{ORDERS_AT_THE_START + 5}", LEASE_S=LEASE_S)
     async with connected(mosquitto) as pit:
         await pit.status("one", "running")

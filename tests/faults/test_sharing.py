@@ -6,8 +6,7 @@ import json
 from tests.acceptance import processes
 from tests.acceptance.integrator import connected
 from tests.acceptance.processes import START_WITHIN_S, Daemon, patience_s
-from tests.faults.auditor import audit
-from tests.faults.conftest import NewDaemon
+from tests.faults.conftest import EndsWell, NewDaemon
 from tests.faults.players import playing
 
 TABLES = {"BE-01": "one", "BE-02": "two", "BE-03": "three", "BE-04": "four"}
@@ -34,8 +33,10 @@ async def lead(count: int, *daemons: Daemon) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_two_daemons_share_four_links(ledger_url: str, mosquitto: str, new_daemon: NewDaemon) -> None:
-    first, second = (new_daemon(ledger_url, mosquitto, name, FLOOR) for name in ("first", "second"))
+async def test_two_daemons_share_four_links(
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell
+) -> None:
+    first, second = (forked_daemon(ledger_url, mosquitto, name, floor=FLOOR) for name in ("first", "second"))
     async with playing(mosquitto, TABLES, pause_s=0.1) as floor, connected(mosquitto) as pit:
         first.start()
         second.start()
@@ -56,7 +57,4 @@ async def test_two_daemons_share_four_links(ledger_url: str, mosquitto: str, new
         said = {link: {now["state"] for now in pit.on(f"{link}/status")[before:]} for link, before in heard.items()}
         assert set().union(*said.values()) == {"running"}, "no table is frightened by a hand-over"
 
-        await floor.finish()
-        for daemon in (first, second):
-            assert await asyncio.to_thread(daemon.terminate) == 0, daemon.log()
-        assert await audit(ledger_url, floor.players) == floor.answered
+        await ends_well("daemons that share links come and go", floor, ledger_url, first, second)
