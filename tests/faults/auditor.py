@@ -90,7 +90,7 @@ def _walk_the_chain(link: str, events: list[asyncpg.Record], journals: list[asyn
             None,
         )
         n = event["n"]
-        linked = chain(linked, link=link, n=n, record=record, at=event["at"], journals=posted[n])
+        linked = chain(linked, link=link, n=n, record=record, at=event["at"], day=event["day"], journals=posted[n])
         assert linked == event["chain"], f"the chain of {link} breaks at event {event['n']}"
     assert linked == head
 
