@@ -171,7 +171,9 @@ async def test_claim_blocked_a_manager_concludes_the_round_that_holds_the_line(
         settled = await waiting.say("round.settled", second)
         assert (settled["result"]["awards"], settled["result"]["pending"]) == ([], [1])
         conclusion = {"table": "UTH-02", "round": first, "outcome": "void", "reason": "the table is dead"}
-        status, answer = await asyncio.to_thread(Api(controller).ask, manager, "POST", "/conclusions", conclusion)
+        status, answer = await asyncio.to_thread(
+            Api(controller.daemon).ask, manager, "POST", "/conclusions", conclusion
+        )
         assert (status, answer["status"]) == (200, "accepted"), answer
         while (await waiting.known())["pending"]:
             await asyncio.sleep(0.05)

@@ -1,0 +1,221 @@
+"""Each runbook is typed as it stands, step by step, on a machine with everything on it (`machine.py` says what is changed).
+
+The first install has a rehearsal of its own, on a bare Debian: `deploy/rehearse-install.sh`.
+"""
+
+import asyncio
+import json
+import shutil
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jackpot.floor.table import TableController
+from jackpot.ledger.connection import create_engine
+from jackpot.people.roles import Role
+from jackpot.pki import Kind
+from jackpot.wire.mqtt import Connection, MqttError
+from tests.acceptance import processes
+from tests.deploy.machine import DEPLOY, LINK, OTHER_LINK, Failed, Machine, blocks, machine
+from tests.deploy.server import needs_debians_postgresql
+from tests.deploy.test_roles_at_work import Api, hire
+
+pytestmark = needs_debians_postgresql
+
+STRAIGHT_FLUSH = ["5d", "6d", "7d", "8d", "9d"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    with machine(tmp_path_factory.mktemp("site")) as made:
+        yield made
+
+
+@asynccontextmanager
+async def table_at(site: Machine, link: str = LINK, **more: Any) -> AsyncIterator[TableController]:
+    broker = site.pki.broker(Kind.TABLE, "BE-01")
+    async with asyncio.timeout(processes.patience_s(120)), TableController(broker, link, "BE-01", **more) as table:
+        yield table
+
+
+async def play(table: TableController, cards: list[str] | None = None) -> dict[str, Any]:
+    """A round in which everything is accepted; the answer to its settlement."""
+    name = uuid.uuid4().hex
+    said = [table.post("round.opened", name), table.post("wager.placed", name, position=1)]
+    said.append(table.post("round.closed", name))
+    if cards:
+        said.append(table.post("hand.entered", name, position=1, cards=cards, community=[]))
+    said.append(table.post("round.settled", name))
+    answers = await asyncio.gather(*said)
+    assert {answer["status"] for answer in answers} == {"accepted"}, answers
+    return answers[-1]
+
+
+async def won(table: TableController) -> dict[str, Any]:
+    (award,) = (await play(table, STRAIGHT_FLUSH))["result"]["awards"]
+    found: dict[str, Any] = award
+    return found
+
+
+async def typed(site: Machine, block: str, cwd: Path | None = None, **filled_in: str | Path) -> str:
+    return await asyncio.to_thread(lambda: site.types(block, **({"cwd": cwd} if cwd else {}), **filled_in))
+
+
+class Office:
+    """The console, and who works there."""
+
+    def __init__(self, site: Machine) -> None:
+        self._site, self._api, self._tokens = site, Api(site.daemon), dict[str, str]()
+
+    async def ask(self, who: str, role: Role, method: str, path: str, **body: Any) -> Any:
+        if who not in self._tokens:
+            engine = create_engine(self._site.url("console"), self._site.server.passwords["console"])
+            _, self._tokens[who] = await hire(engine, role)
+            await engine.dispose()
+        status, answer = await asyncio.to_thread(self._api.ask, self._tokens[who], method, path, body or None)
+        assert status in (200, 201), (path, status, answer)
+        return answer
+
+    async def adjust(self, account: str, amount_cents: int, **more: Any) -> None:
+        wanted = {"link": LINK, "account": account, "amount_cents": amount_cents, "reason": "as agreed", **more}
+        proposed = await self.ask("fiona", Role.FINANCE, "POST", "/adjustments", **wanted)
+        for number in proposed["proposals"]:
+            answer = await self.ask("felix", Role.FINANCE, "POST", f"/adjustments/{number}/approve")
+            assert answer["status"] == "accepted", answer
+
+
+def balance(site: Machine, link: str, account: str) -> int:
+    return int(site.server.psql(f"SELECT {account} FROM links WHERE link = '{link}'", "jackpot"))
+
+
+async def report(site: Machine, table: TableController) -> None:
+    """The table's counters of the day are the ledger's: it was never somewhere else."""
+    done = processes.run("reconcile", "--config", site.daemon.config, "--day", str(site.today), "-o", "json")
+    (found,) = (found for found in json.loads(done.stdout)["tables"] if found["table"] == table.table)
+    counters = {name: found[name] for name in ("wagers", "wagered_cents", "awards", "awarded_cents")}
+    answer = await table.say("meters.reported", None, day=str(site.today), **counters)
+    assert answer["status"] == "accepted", answer
+
+
+async def test_disputed_award(site: Machine) -> None:
+    slip, explain, verify, suspend = blocks("disputed-award.md")
+    async with table_at(site) as table:
+        award = await won(table)
+        printed = await typed(site, slip, **{"megalink-000123": award["award"]})
+        assert f"{award['amount_cents'] / 100:,.2f}" in printed
+        assert "royal flush" in await typed(site, explain)
+        assert "head megalink:" in await typed(site, verify)
+        await typed(site, suspend)
+        status, resume = blocks("claim-blocked.md")
+        with pytest.raises(Failed, match="suspended"):
+            await typed(site, status)
+        before = balance(site, LINK, "pool")
+        await Office(site).adjust("pool", 100)
+        assert balance(site, LINK, "pool") == before + 1_000_000
+        await typed(site, resume)
+        await play(table)
+        await table.say("award.paid", award["round"], award=award["award"])
+    assert LINK in await typed(site, status)
+
+
+async def test_broker_lost(site: Machine) -> None:
+    restart, store, certificates, check = blocks("broker-lost.md")
+    async with table_at(site) as table:
+        await play(table)
+        playing = asyncio.create_task(play(table))
+        await typed(site, restart)
+        await playing
+        playing = asyncio.create_task(play(table))
+        await typed(site, store)
+        await playing
+    with pytest.raises(Failed, match="issue them again"):  # those of this site are made for 30 days
+        await typed(site, certificates)
+    await asyncio.to_thread(site.daemon.wait_ready)
+    assert "none failed" in await typed(site, check)
+
+
+async def test_replace_a_table_controller(site: Machine) -> None:
+    revoke, renew, revoke_earlier = blocks("replace-table-controller.md")
+    old_key = site.event_key
+    stolen = site.pki.broker(Kind.TABLE, "UTH-01")
+    async with asyncio.timeout(processes.patience_s(60)), TableController(stolen, LINK, "UTH-01", key=old_key) as table:
+        await play(table)
+        await typed(site, revoke)
+        silence = asyncio.ensure_future(play(table))
+        await typed(site, renew)
+        assert site.event_key != old_key
+        new = site.pki.broker(Kind.TABLE, "UTH-01")
+        async with TableController(new, LINK, "UTH-01", key=site.event_key) as replaced:
+            await play(replaced)
+            await report(site, replaced)
+        assert not silence.done(), "a revoked certificate was let in"
+        silence.cancel()
+    await typed(site, renew)
+    await typed(site, revoke_earlier)
+    with pytest.raises(MqttError, match="revoked|reset"):
+        await Connection.open(new, "UTH-01", on_message=lambda _: None)
+    assert "UTH-01" in await typed(site, blocks("claim-blocked.md")[0])
+
+
+async def test_the_auditors_day(site: Machine, tmp_path: Path) -> None:
+    text = (DEPLOY / "runbooks/auditors-day.md").read_text()
+    own = text.partition("```toml\n")[2].partition("```")[0]
+    theirs = site.daemon.config.read_text()
+    floor = theirs[theirs.index("[gaming_day]") : theirs.index("[embedded]")] + theirs[theirs.index("[[links]]") :]
+    kept = [line for line in floor.splitlines(keepends=True) if not line.startswith("key_file")]
+    (tmp_path / "audit.toml").write_text(site.here(own) + "".join(kept))
+    (tmp_path / "audit.password").write_text(site.server.passwords["audit"] + "\n")
+    (tmp_path / "yesterday").mkdir()
+    for name in ("servers.crt", "heads.pub", "lib/heads.jsonl"):
+        shutil.copy(site.etc / name, tmp_path)
+    shutil.copy(tmp_path / "heads.jsonl", tmp_path / "yesterday")
+    check, verify, reconcile, certificates = blocks("auditors-day.md")
+    assert "heads are true" in await typed(site, check, tmp_path)
+    assert "head megalink:" in await typed(site, verify, tmp_path)
+    assert "balance" in (await typed(site, reconcile, tmp_path)).lower()
+    assert "UTH-01" in await typed(site, certificates, tmp_path)
+
+
+async def test_upgrade(site: Machine) -> None:
+    beside, check, change_over, proof = blocks("upgrade.md")
+    # The new release itself is put there by the rehearsal of the install, which has one.
+    await typed(site, beside.splitlines()[0])
+    async with table_at(site) as table:
+        await typed(site, check)
+        playing = asyncio.create_task(play(table))
+        await typed(site, change_over)
+        await playing
+    assert "none failed" in await typed(site, proof)
+
+
+async def test_closing_a_link(site: Machine) -> None:
+    suspend, amounts, books, restart = blocks("closing-a-link.md")
+    async with table_at(site) as table:
+        await report(site, table)
+    await typed(site, suspend)
+    assert "reserve" in (await typed(site, amounts)).lower()
+    for account in ("pool", "reserve"):
+        before = [balance(site, link, account) for link in (LINK, OTHER_LINK)]
+        moved = before[0] // 10_000
+        await Office(site).adjust(account, moved, to_link=OTHER_LINK)
+        after = [balance(site, link, account) for link in (LINK, OTHER_LINK)]
+        assert after == [before[0] % 10_000, before[1] + moved * 10_000]
+    await typed(site, books)
+    assert (site.lib / "megalink-closed.xlsx").stat().st_size > 0
+    text = site.daemon.config.read_text()
+    closed = text[text.index("[[links]]") : text.index("# -- tables")]
+    try:
+        site.daemon.config.write_text(text.replace(closed, "").replace(f'link = "{LINK}"', f'link = "{OTHER_LINK}"'))
+        await typed(site, restart)
+        async with table_at(site) as late:
+            assert (await late.say("round.opened", "late"))["code"] == "wrong_link"
+        async with table_at(site, OTHER_LINK) as table:
+            await play(table)
+    finally:
+        site.daemon.config.write_text(text)
+    await typed(site, restart)
+    await typed(site, blocks("claim-blocked.md")[1])
