@@ -45,8 +45,7 @@ _encode = msgspec.json.Encoder().encode
 def chain(
     previous: bytes, *, link: str, n: int, record: Record, at: dt.datetime, day: dt.date, journals: list[Any]
 ) -> bytes:
-    """The chain after this event: sha256 over the chain before it, the event, its time and gaming day, its answer and
-    its journals.
+    """The chain after this event: sha256 over the chain before it, the event, its day, its answer and its journals.
 
     The lengths say where payload and answer end, so that no two records read the same.
     """

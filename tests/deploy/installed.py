@@ -3,6 +3,7 @@
 import datetime as dt
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 from jackpot.pki import Kind, Site
 from jackpot.wire.broker import Broker
 from tests import brokers
+from tests.acceptance.processes import JACKPOT
 from tests.servers import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -95,14 +97,25 @@ class Mosquitto:
         shutil.copy(certificate, self.folder / "broker.crt")
         shutil.copy(key, self.folder / "broker.key")
 
-    def start(self, *, carry: bool = True) -> None:
+    def start(self, *, carry: bool = True, counted_at: str | None = None) -> None:
+        """With `counted_at` as its unit starts it: what it refused is counted there."""
         if carry:
             self.carry()
         program = shutil.which("mosquitto", path=os.environ.get("PATH", "") + ":/usr/sbin")
         assert program is not None, "mosquitto is not installed: run `make setup`"
         log = self.folder / "mosquitto.log"
+        argv = [program, "-c", str(self.folder / "mosquitto.conf")]
+        if counted_at:
+            places = {
+                "/usr/sbin/mosquitto": program,
+                "/etc/mosquitto/mosquitto.conf": str(self.folder / "mosquitto.conf"),
+                # Its account cannot look into the test's directories.
+                "setpriv --reuid=mosquitto --regid=mosquitto --clear-groups /opt/jackpot/bin/jackpot": str(JACKPOT),
+                "127.0.0.1:9884": counted_at,
+            }
+            unit = (DEPLOY / "mosquitto/service.conf").read_text()
+            argv = shlex.split(replaced(unit.rpartition("ExecStart=")[2], places))
         with log.open("ab") as output:
-            argv = [program, "-c", str(self.folder / "mosquitto.conf")]
             self._process = subprocess.Popen(argv, stdout=output, stderr=output)
         for port in self.pki.ports.values():
             brokers._wait_for(self._process, log, port)

@@ -15,7 +15,9 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from threading import Thread
 
@@ -36,7 +38,7 @@ SECRETS = {"settle", "console", "audit", "replica"}
 TYPED = re.compile(r"^ *```sh\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 
 PROGRAMS = """
-asked() { echo "$*" >&$ASK; read -r answer <&$ASK; [ "$answer" = done ]; }
+asked() { echo "$*" >&$ASK; read -r answer <&$ASK; [ "$answer" = done ] || { echo "$answer"; return 1; }; }
 systemctl() { asked systemctl "$@"; }
 pg_ctlcluster() { asked pg_ctlcluster "$@"; }
 journalctl() { tail -n 20 "$LOGS"/*.log; }
@@ -64,6 +66,8 @@ class Machine:
         self.folder, self.server, self.pki, self.broker = folder, server, pki, broker
         self.etc, self.lib = folder / "etc", folder / "etc/lib"
         self.daemon = self._install()
+        # A server ends with the thread that started it: one for as long as the machine is there.
+        self._hands = ThreadPoolExecutor(1)
         self.today = GamingDay.of("Asia/Singapore", "06:00").day(installed.now())
 
     def _install(self) -> Daemon:
@@ -88,6 +92,12 @@ class Machine:
     def url(self, role: str) -> str:
         query = f"sslmode=verify-full&sslrootcert={self.etc}/servers.crt"
         return f"postgresql://jackpot_{role}@127.0.0.1:{self.server.port}/jackpot?{query}"
+
+    def with_database(self, server: Server) -> "Machine":
+        """The machine where this server is."""
+        other = copy(self)
+        other.server = server
+        return other
 
     @property
     def event_key(self) -> bytes:
@@ -157,7 +167,7 @@ class Machine:
         with line, line.makefile("rw") as asked:
             for words in asked:
                 try:
-                    self._do(*words.split())
+                    self._hands.submit(self._do, *words.split()).result()
                     answer = "done"
                 except Exception as error:
                     answer = f"failed: {error}"
@@ -189,7 +199,8 @@ class Machine:
     def _start(self, unit: str) -> None:
         match unit:
             case "jackpot":
-                self.daemon.start()
+                if not self.daemon.runs:
+                    self.daemon.start()
                 self.daemon.wait_ready()
             case "mosquitto":
                 self.broker.start(carry=False)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,7 @@ class Server:
     def start(self) -> None:
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                self.account.command(self.programs / "postgres", "-D", self.data),
+                self.account.command(self.programs / "postgres", "-D", self.data, "-c", f"port={self.port}"),
                 env=self.environment,
                 stdout=log,
                 stderr=log,
@@ -118,6 +119,12 @@ class Server:
         assert self._process is not None
         self._process.send_signal(number)
         self._process.wait(30)
+
+    def standby(self) -> "Server":
+        """Another server, to be made as a copy of this one; where the test is concerned, on the same machine."""
+        other = copy(self)
+        other.data, other.port = self.data.with_name("standby"), free_port()
+        return other
 
     def psql(self, text: str, database: str = "postgres") -> str:
         socket = self.folder / "server"

@@ -23,7 +23,7 @@ from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.deploy import installed
 from tests.deploy.conftest import Controller, Database
-from tests.deploy.installed import DEPLOY, Mosquitto, Pki
+from tests.deploy.installed import DEPLOY, Pki
 from tests.deploy.test_roles_at_work import Api, hire
 
 RUNBOOKS = sorted((DEPLOY / "runbooks").glob("*.md"))
@@ -80,73 +80,6 @@ def test_the_worked_example_of_the_event_proof_is_right() -> None:
 
 
 # -- what they promise ---------------------------------------------------------------------------------------------
-
-
-async def play(table: TableController, rounds: int) -> list[dict[str, Any]]:
-    """Rounds one after the other; every answer that came."""
-    answers = []
-    for _ in range(rounds):
-        name = uuid.uuid4().hex
-        for type_, fields in (
-            ("round.opened", {}),
-            ("wager.placed", {"position": 1}),
-            ("round.closed", {}),
-            ("round.settled", {}),
-        ):
-            answers.append(await table.say(type_, name, **fields))
-    return answers
-
-
-def verified(controller: Controller, database: Database) -> None:
-    config, key = controller.daemon.config, controller.heads_public_key
-    done = processes.run("verify", "--config", config, "--heads", controller.heads_file, "--heads-key", key)
-    assert done.returncode == 0, done.stderr
-
-
-async def test_upgrade_tables_play_on_while_the_daemon_is_changed_over(
-    controller: Controller, database: Database, pki: Pki
-) -> None:
-    async with asyncio.timeout(60), TableController(pki.broker(Kind.TABLE, "BE-01"), LINK, "BE-01") as table:
-        await play(table, 1)
-        playing = asyncio.create_task(play(table, 40))
-        await asyncio.sleep(0.2)
-        assert await asyncio.to_thread(controller.daemon.terminate) == 0
-        controller.daemon.start()
-        answers = await playing
-    assert [answer["status"] for answer in answers] == ["accepted"] * len(answers)
-    seqs = [answer["seq"] for answer in answers]
-    assert seqs == list(range(seqs[0], seqs[0] + len(seqs)))
-    await asyncio.to_thread(controller.daemon.wait_ready)
-    await asyncio.to_thread(verified, controller, database)
-
-
-async def test_broker_lost_with_all_that_it_kept(
-    controller: Controller, database: Database, broker: Mosquitto, pki: Pki
-) -> None:
-    async with asyncio.timeout(60), TableController(pki.broker(Kind.TABLE, "BE-01"), LINK, "BE-01") as table:
-        playing = asyncio.create_task(play(table, 40))
-        await asyncio.sleep(0.2)
-        await asyncio.to_thread(broker.stop)
-        shutil.rmtree(broker.folder / "data")
-        (broker.folder / "data").mkdir()
-        await asyncio.to_thread(broker.start)
-        answers = await playing
-    assert [answer["status"] for answer in answers] == ["accepted"] * len(answers)
-    await asyncio.to_thread(verified, controller, database)
-
-
-async def test_replace_a_table_controller_in_the_middle_of_its_work(controller: Controller, pki: Pki) -> None:
-    old = pki.broker(Kind.TABLE, "BE-01")
-    async with asyncio.timeout(60), TableController(old, LINK, "BE-01") as table:
-        await play(table, 2)
-        left = uuid.uuid4().hex
-        await table.say("round.opened", left)
-    pki.issue(Kind.TABLE, "BE-01")  # the new controller's own
-    async with asyncio.timeout(60), TableController(pki.broker(Kind.TABLE, "BE-01"), LINK, "BE-01") as table:
-        while (await table.known())["round"] != {"id": left, "phase": "open"}:
-            await asyncio.sleep(0.05)
-        assert (await table.say("round.voided", left, reason="the controller was replaced"))["status"] == "accepted"
-        assert {answer["status"] for answer in await play(table, 1)} == {"accepted"}
 
 
 async def test_claim_blocked_a_manager_concludes_the_round_that_holds_the_line(

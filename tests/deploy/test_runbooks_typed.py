@@ -6,6 +6,7 @@ The first install has a rehearsal of its own, on a bare Debian: `deploy/rehearse
 import asyncio
 import json
 import shutil
+import signal
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -20,7 +21,7 @@ from jackpot.people.roles import Role
 from jackpot.pki import Kind
 from jackpot.wire.mqtt import Connection, MqttError
 from tests.acceptance import processes
-from tests.deploy.machine import DEPLOY, LINK, OTHER_LINK, Failed, Machine, blocks, machine
+from tests.deploy.machine import DEPLOY, LINK, OTHER_LINK, Failed, Machine, blocks, lose, machine
 from tests.deploy.server import needs_debians_postgresql
 from tests.deploy.test_roles_at_work import Api, hire
 
@@ -156,7 +157,7 @@ async def test_replace_a_table_controller(site: Machine) -> None:
         silence.cancel()
     await typed(site, renew)
     await typed(site, revoke_earlier)
-    with pytest.raises(MqttError, match="revoked|reset"):
+    with pytest.raises(MqttError, match=r"revoked|reset"):
         await Connection.open(new, "UTH-01", on_message=lambda _: None)
     assert "UTH-01" in await typed(site, blocks("claim-blocked.md")[0])
 
@@ -219,3 +220,66 @@ async def test_closing_a_link(site: Machine) -> None:
         site.daemon.config.write_text(text)
     await typed(site, restart)
     await typed(site, blocks("claim-blocked.md")[1])
+
+
+async def signed(site: Machine) -> None:
+    """Until the daemon has signed where the ledger stands."""
+    n = int(site.server.psql(f"SELECT n FROM links WHERE link = '{LINK}'", "jackpot"))
+    async with asyncio.timeout(processes.patience_s(30)):
+        while f'"{LINK}","n":{n},' not in (site.lib / "heads.jsonl").read_text().replace(" ", ""):
+            await asyncio.sleep(0.1)
+
+
+async def test_database_lost_restored_and_tables_ahead_of_it(site: Machine) -> None:
+    look, _, _, restore, verify, start, ahead, *_ = blocks("database-lost.md")
+    lost: list[range] = []
+    async with table_at(site, on_lost=lost.append) as table:
+        await typed(site, look)
+        await typed(site, "systemctl start jackpot-backup.service\n")
+        kept = (await play(table))["seq"]
+        segment = site.server.psql("SELECT pg_walfile_name(pg_switch_wal())").strip()
+        site.server.run("bash", "-c", f"until [ -e {site.server.backups}/wal/{segment} ]; do sleep 0.05; done")
+        # The disk of the backups is full from here on, and then the machine is gone.
+        site.server.psql("ALTER SYSTEM SET archive_command = 'false'")
+        site.server.psql("SELECT pg_reload_conf()")
+        gone = (await play(table))["seq"]
+        await typed(site, "systemctl restart jackpot\n")
+        await signed(site)
+        lose(site.server)
+        await typed(site, restore)
+        with pytest.raises(Failed, match="kept outside the database, but it is not there"):
+            await typed(site, verify)
+        await typed(site, ahead)
+        assert (await play(table))["seq"] == gone
+        assert lost == [range(kept + 1, gone + 1)]
+    await typed(site, "systemctl restart jackpot\n")
+    await signed(site)
+    assert "head megalink:" in await typed(site, verify)
+    assert "none failed" in await typed(site, start)
+
+
+async def test_database_lost_and_its_standby_promoted(site: Machine) -> None:
+    _, promote, follow, _, verify, start, _, make_standby, wait_for_it = blocks("database-lost.md")
+    first, place = site.server, site.server.folder / "server"
+    standby = site.with_database(first.standby())
+    shutil.copy(site.etc / "servers.crt", place)
+    secret = place / "replica.pgpass"
+    secret.write_text(f"127.0.0.1:{first.port}:replication:jackpot_replica:{first.passwords['replica']}\n")
+    first.own(secret)
+    await typed(standby, make_standby, **{"host=jackpot.example port=5432": f"host=127.0.0.1 port={first.port}"})
+    try:
+        while "sync" not in (await typed(site, wait_for_it)).replace("async", "").replace("sync_state", ""):
+            await asyncio.sleep(0.1)
+        async with table_at(site) as table:
+            await play(table)
+            playing = asyncio.create_task(play(table))
+            lose(first)
+            await typed(standby, promote)
+            text = site.daemon.config.read_text()
+            site.daemon.config.write_text(text.replace(f":{first.port}/", f":{standby.server.port}/"))
+            await typed(standby, follow)
+            await playing
+        assert "head megalink:" in await typed(standby, verify)
+        assert "none failed" in await typed(standby, start)
+    finally:
+        standby.server.stop(signal.SIGQUIT)
