@@ -66,6 +66,7 @@ class Machine:
         self.folder, self.server, self.pki, self.broker = folder, server, pki, broker
         self.etc, self.lib = folder / "etc", folder / "etc/lib"
         self.daemon = self._install()
+        self.agent: Daemon | None = None
         # A server ends with the thread that started it: one for as long as the machine is there.
         self._hands = ThreadPoolExecutor(1)
         self.today = GamingDay.of("Asia/Singapore", "06:00").day(installed.now())
@@ -182,13 +183,16 @@ class Machine:
         for name in names:
             if verb in ("stop", "restart"):
                 self._stop(name)
-            if verb in ("start", "restart"):
+            if verb in ("start", "restart", "enable") and not name.startswith("--"):
                 self._start(name)
 
     def _stop(self, unit: str) -> None:
         match unit:
             case "jackpot":
                 assert not self.daemon.runs or self.daemon.terminate() == 0
+            case "jackpot-signs":
+                assert self.agent is not None
+                assert self.agent.terminate() == 0
             case "mosquitto":
                 self.broker.stop()
             case "postgresql":
@@ -202,6 +206,9 @@ class Machine:
                 if not self.daemon.runs:
                     self.daemon.start()
                 self.daemon.wait_ready()
+            case "jackpot-signs":
+                assert self.agent is not None
+                self.agent.start()
             case "mosquitto":
                 self.broker.start(carry=False)
             case "postgresql":

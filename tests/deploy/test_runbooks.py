@@ -5,23 +5,17 @@ import importlib
 import json
 import re
 import shlex
-import shutil
 import uuid
-from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
-from drivers.emulator import EmulatedPort, emulate
 from jackpot.floor.table import TableController
 from jackpot.ledger.connection import create_engine
 from jackpot.people.roles import Role
 from jackpot.pki import Kind
 from jackpot.wire.proof import sealed
-from tests.acceptance import processes
-from tests.acceptance.processes import Daemon
-from tests.deploy import installed
 from tests.deploy.conftest import Controller, Database
 from tests.deploy.installed import DEPLOY, Pki
 from tests.deploy.test_roles_at_work import Api, hire
@@ -110,38 +104,3 @@ async def test_claim_blocked_a_manager_concludes_the_round_that_holds_the_line(
         assert (status, answer["status"]) == (200, "accepted"), answer
         while (await waiting.known())["pending"]:
             await asyncio.sleep(0.05)
-
-
-async def test_replace_a_board_on_another_machine_fed_by_the_boards_door_alone(
-    controller: Controller, pki: Pki, tmp_path: Path
-) -> None:
-    board = emulate("alpha", "01", 16)
-    certificate, key = pki.files(Kind.BOARD, "pit-2")
-    (tmp_path / "secrets").mkdir()
-    shutil.copy(pki.ca, tmp_path / "servers.crt")
-    shutil.copy(certificate, tmp_path / "board.crt")
-    shutil.copy(key, tmp_path / "secrets/board.key")
-    port = tmp_path / "ttyBoard"
-    text = installed.replaced(
-        (DEPLOY / "boards.toml").read_text(),
-        {
-            "mqtts://broker.jackpot.example:8884": f"mqtts://127.0.0.1:{pki.ports[Kind.BOARD]}",
-            "/etc/jackpot/": f"{tmp_path}/",
-            "/dev/serial/by-id/usb-pit-2": str(port),
-        },
-    )
-    config = tmp_path / "boards.toml"
-    agent = Daemon(
-        tmp_path,
-        text,
-        name="boards",
-        command=(processes.JACKPOT, "signs", "--config", config, "--state", tmp_path / "signs"),
-    )
-    async with EmulatedPort([board], port):
-        agent.start()
-        try:
-            async with asyncio.timeout(30):
-                while "." not in str(board.state()):
-                    await asyncio.sleep(0.1)
-        finally:
-            assert await asyncio.to_thread(agent.terminate) == 0

@@ -15,12 +15,15 @@ from typing import Any
 
 import pytest
 
+from drivers.emulator import EmulatedPort, emulate
 from jackpot.floor.table import TableController
 from jackpot.ledger.connection import create_engine
 from jackpot.people.roles import Role
 from jackpot.pki import Kind
 from jackpot.wire.mqtt import Connection, MqttError
 from tests.acceptance import processes
+from tests.acceptance.processes import Daemon
+from tests.deploy import installed
 from tests.deploy.machine import DEPLOY, LINK, OTHER_LINK, Failed, Machine, blocks, lose, machine
 from tests.deploy.server import needs_debians_postgresql
 from tests.deploy.test_roles_at_work import Api, hire
@@ -160,6 +163,41 @@ async def test_replace_a_table_controller(site: Machine) -> None:
     with pytest.raises(MqttError, match=r"revoked|reset"):
         await Connection.open(new, "UTH-01", on_message=lambda _: None)
     assert "UTH-01" in await typed(site, blocks("claim-blocked.md")[0])
+
+
+async def test_replace_a_board(site: Machine, tmp_path: Path) -> None:
+    look, ports, pattern, new_machine = blocks("replace-board.md")
+    certificate, key = site.pki.files(Kind.BOARD, "pit-2")
+    shutil.copy(certificate, site.etc / "board.crt")
+    shutil.copy(key, site.etc / "secrets/board.key")
+    port, config = tmp_path / "usb-pit-2", site.etc / "boards.toml"
+    board = emulate("alpha", "01", 16)
+    text = installed.replaced(
+        (DEPLOY / "boards.toml").read_text(),
+        {
+            "mqtts://broker.jackpot.example:8884": f"mqtts://127.0.0.1:{site.pki.ports[Kind.BOARD]}",
+            "/etc/jackpot/": f"{site.etc}/",
+            "/dev/serial/by-id/usb-pit-2": str(port),
+        },
+    )
+    command = (processes.JACKPOT, "signs", "--config", config, "--state", site.lib / "signs")
+    site.agent = Daemon(site.etc, text, name="boards", command=command)
+
+    async def shows_an_amount() -> None:
+        async with asyncio.timeout(processes.patience_s(30)):
+            while "." not in str(board.state()):
+                await asyncio.sleep(0.1)
+
+    try:
+        async with EmulatedPort([board], port):
+            await typed(site, new_machine)
+            await shows_an_amount()
+            assert "pit-2" in await typed(site, look)
+            assert "usb-pit-2" in await typed(site, ports, **{"/dev/serial/by-id": tmp_path})
+            await typed(site, pattern)
+            await shows_an_amount()
+    finally:
+        site.agent.end()
 
 
 async def test_the_auditors_day(site: Machine, tmp_path: Path) -> None:
