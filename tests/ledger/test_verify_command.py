@@ -73,7 +73,9 @@ async def test_a_gaming_day_that_begins_at_another_hour_now_is_no_break_and_is_t
     config.write_text(config.read_text() + '[gaming_day]\nstarts_at = "23:59"\n')
     ended = await at_terminal(command, "--config", config)
     assert ended.exit_code == 0
-    said = f"megalink: {scribe.n} events lie in another gaming day than the configuration gives; was gaming_day changed?"
+    said = (
+        f"megalink: {scribe.n} events lie in another gaming day than the configuration gives; was gaming_day changed?"
+    )
     assert said in ended.stdout.decode().replace("\n", " ")
 
 
