@@ -19,8 +19,8 @@ def command(
     """Read the log of `mosquitto -v` from standard input, pass on what people need, and count what was refused."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)  # the broker's last lines come after it was told to stop
-    for refusal in Refusal:
-        metrics.broker_refused.labels(refusal)
+    for kind in Refusal:
+        metrics.broker_refused.labels(kind)
     at = Http(listen)
     try:
         start_http_server(at.port, at.host)

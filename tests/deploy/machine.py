@@ -14,7 +14,7 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
@@ -35,6 +35,7 @@ from tests.servers import ROOT
 LINK, OTHER_LINK = "megalink", "megalink-2"
 TABLES = ("UTH-01", "UTH-02", "BE-01")
 SECRETS = {"settle", "console", "audit", "replica"}
+NOTHING: Mapping[str, str | Path] = {}
 TYPED = re.compile(r"^ *```sh\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 
 PROGRAMS = """
@@ -106,8 +107,8 @@ class Machine:
 
     # -- the terminal -----------------------------------------------------------------------------------------------
 
-    def here(self, text: str, **more: str | Path) -> str:
-        """The text with this machine's places in it; `more` are what an operator fills in, `{old: new}`."""
+    def here(self, text: str, filled_in: Mapping[str, str | Path] = NOTHING) -> str:
+        """The text with this machine's places in it, and what an operator fills in."""
         places = {
             "/etc/jackpot/": f"{self.etc}/",
             "/var/lib/jackpot": self.lib,
@@ -125,12 +126,12 @@ class Machine:
             "jackpot.example:5432": f"127.0.0.1:{self.server.port}",
             "2026-11-16": self.today.isoformat(),
             "2026-11-15": (self.today - dt.timedelta(days=1)).isoformat(),
-            **more,
+            **filled_in,
         }
         longest_first = sorted(places, key=len, reverse=True)
         return re.sub("|".join(map(re.escape, longest_first)), lambda found: str(places[found[0]]), text)
 
-    def types(self, block: str, cwd: Path = ROOT, **more: str | Path) -> str:
+    def types(self, block: str, filled_in: Mapping[str, str | Path] = NOTHING, cwd: Path = ROOT) -> str:
         """What was printed; raises if a command failed."""
         ours, theirs = socket.socketpair()
         environment = {name: value for name, value in self.server.environment.items() if name != "PATH"}
@@ -138,7 +139,7 @@ class Machine:
         as_postgres += [f"PATH={self.server.environment['PATH']}", f"PGHOST={self.server.folder}/server"]
         as_postgres += self.server.account.command()
         (shorthand,) = blocks("README.md")
-        script = f"AS_POSTGRES=({shlex.join(as_postgres)})\n{PROGRAMS}{self.here(shorthand + block, **more)}"
+        script = f"AS_POSTGRES=({shlex.join(as_postgres)})\n{PROGRAMS}{self.here(shorthand + block, filled_in)}"
         process = subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", script],
             cwd=cwd,

@@ -8,7 +8,7 @@ import json
 import shutil
 import signal
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,8 @@ from jackpot.wire.mqtt import Connection, MqttError
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.deploy import installed
-from tests.deploy.machine import DEPLOY, LINK, OTHER_LINK, Failed, Machine, blocks, lose, machine
+from tests.deploy.installed import DEPLOY
+from tests.deploy.machine import LINK, NOTHING, OTHER_LINK, Failed, Machine, blocks, lose, machine
 from tests.deploy.server import needs_debians_postgresql
 from tests.deploy.test_roles_at_work import Api, hire
 
@@ -65,8 +66,10 @@ async def won(table: TableController) -> dict[str, Any]:
     return found
 
 
-async def typed(site: Machine, block: str, cwd: Path | None = None, **filled_in: str | Path) -> str:
-    return await asyncio.to_thread(lambda: site.types(block, **({"cwd": cwd} if cwd else {}), **filled_in))
+async def typed(
+    site: Machine, block: str, filled_in: Mapping[str, str | Path] = NOTHING, cwd: Path = DEPLOY.parent
+) -> str:
+    return await asyncio.to_thread(site.types, block, filled_in, cwd)
 
 
 class Office:
@@ -109,7 +112,7 @@ async def test_disputed_award(site: Machine) -> None:
     slip, explain, verify, suspend = blocks("disputed-award.md")
     async with table_at(site) as table:
         award = await won(table)
-        printed = await typed(site, slip, **{"megalink-000123": award["award"]})
+        printed = await typed(site, slip, {"megalink-000123": award["award"]})
         assert f"{award['amount_cents'] / 100:,.2f}" in printed
         assert "royal flush" in await typed(site, explain)
         assert "head megalink:" in await typed(site, verify)
@@ -193,7 +196,7 @@ async def test_replace_a_board(site: Machine, tmp_path: Path) -> None:
             await typed(site, new_machine)
             await shows_an_amount()
             assert "pit-2" in await typed(site, look)
-            assert "usb-pit-2" in await typed(site, ports, **{"/dev/serial/by-id": tmp_path})
+            assert "usb-pit-2" in await typed(site, ports, {"/dev/serial/by-id": tmp_path})
             await typed(site, pattern)
             await shows_an_amount()
     finally:
@@ -213,10 +216,10 @@ async def test_the_auditors_day(site: Machine, tmp_path: Path) -> None:
         shutil.copy(site.etc / name, tmp_path)
     shutil.copy(tmp_path / "heads.jsonl", tmp_path / "yesterday")
     check, verify, reconcile, certificates = blocks("auditors-day.md")
-    assert "heads are true" in await typed(site, check, tmp_path)
-    assert "head megalink:" in await typed(site, verify, tmp_path)
-    assert "balance" in (await typed(site, reconcile, tmp_path)).lower()
-    assert "UTH-01" in await typed(site, certificates, tmp_path)
+    assert "heads are true" in await typed(site, check, cwd=tmp_path)
+    assert "head megalink:" in await typed(site, verify, cwd=tmp_path)
+    assert "balance" in (await typed(site, reconcile, cwd=tmp_path)).lower()
+    assert "UTH-01" in await typed(site, certificates, cwd=tmp_path)
 
 
 async def test_upgrade(site: Machine) -> None:
@@ -304,7 +307,7 @@ async def test_database_lost_and_its_standby_promoted(site: Machine) -> None:
     secret = place / "replica.pgpass"
     secret.write_text(f"127.0.0.1:{first.port}:replication:jackpot_replica:{first.passwords['replica']}\n")
     first.own(secret)
-    await typed(standby, make_standby, **{"host=jackpot.example port=5432": f"host=127.0.0.1 port={first.port}"})
+    await typed(standby, make_standby, {"host=jackpot.example port=5432": f"host=127.0.0.1 port={first.port}"})
     try:
         while "sync" not in (await typed(site, wait_for_it)).replace("async", "").replace("sync_state", ""):
             await asyncio.sleep(0.1)
