@@ -34,7 +34,7 @@ class BrokerLog:
             return False, None
         if said.startswith("Denied PUBLISH "):
             return True, Refusal.PUBLISH
-        if said.startswith("OpenSSL Error[0]"):
+        if said.startswith("OpenSSL Error[0]") and "certificate" in said:  # not of a connection that was cut
             return True, Refusal.HANDSHAKE
         if (connected := CONNECTED.fullmatch(said)) and connected["client"] == connected["name"]:
             self._holders.add(connected["client"])

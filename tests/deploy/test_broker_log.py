@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
@@ -28,7 +27,7 @@ class Counted:
 
     def counts(self) -> dict[str, int]:
         """Nothing as long as nobody answers: the program starts beside the broker."""
-        with suppress(urllib.error.URLError), urllib.request.urlopen(f"http://{self._at}/metrics", timeout=5) as answer:
+        with suppress(OSError), urllib.request.urlopen(f"http://{self._at}/metrics", timeout=5) as answer:
             found = re.findall(r'jackpot_broker_refused_total\{what="(\w+)"\} (\d+)', answer.read().decode())
             return {what: int(count) for what, count in found}
         return {}

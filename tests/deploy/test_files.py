@@ -80,7 +80,14 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("root")
     shutil.copytree("/usr/lib/systemd/system", root / "usr/lib/systemd/system", symlinks=True)
     (root / "etc/systemd/system").mkdir(parents=True)
-    for program in ("opt/jackpot/bin/jackpot", "usr/lib/jackpot/backup.sh", "bin/bash", "bin/mkdir", "bin/chown"):
+    for program in (
+        "opt/jackpot/bin/jackpot",
+        "usr/lib/jackpot/backup.sh",
+        "bin/bash",
+        "bin/mkdir",
+        "bin/chown",
+        "bin/kill",
+    ):
         (root / program).parent.mkdir(parents=True, exist_ok=True)
         (root / program).write_text("#!/bin/sh\n")
         (root / program).chmod(0o755)

@@ -146,11 +146,12 @@ async def test_broker_lost(site: Machine) -> None:
 
 
 async def test_replace_a_table_controller(site: Machine) -> None:
-    revoke, renew, revoke_earlier = blocks("replace-table-controller.md")
+    look, revoke, renew, revoke_earlier = blocks("replace-table-controller.md")
     old_key = site.event_key
     stolen = site.pki.broker(Kind.TABLE, "UTH-01")
     async with asyncio.timeout(processes.patience_s(60)), TableController(stolen, LINK, "UTH-01", key=old_key) as table:
         await play(table)
+        await typed(site, look)
         await typed(site, revoke)
         silence = asyncio.ensure_future(play(table))
         await typed(site, renew)
