@@ -87,7 +87,8 @@ class Machine:
         shutil.copy(self.server.folder / "migrate.toml", self.etc)
         urls = {role: self.url(role) for role in ("settle", "console")}
         text = installed.daemon_configuration(self.etc, self.pki, urls, f"127.0.0.1:{brokers.free_port()}")
-        floor, _, _ = text.partition("# -- boards that this machine drives")
+        floor, found, _ = text.partition("# -- boards that")
+        assert found, "no board is plugged in here"
         other = processes.link(OTHER_LINK)
         return Daemon(self.etc, floor + other, name="jackpot")
 
