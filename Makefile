@@ -5,7 +5,8 @@ STAMP := .venv/.stamp
 # The system's certificates, if it has any: uv's own do not know a company's proxy.
 UV = VIRTUAL_ENV=.venv .venv/bin/uv $$(test -e /etc/ssl/certs/ca-certificates.crt && echo --system-certs)
 
-.PHONY: help setup demo test check format lock bench bench-growth bench-boards soak simulate faults cluster pictures clean
+.PHONY: help setup demo test check format lock audit release bench bench-growth bench-boards soak simulate faults cluster \
+  pictures clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -85,5 +86,11 @@ lock: ## resolves pyproject.toml into requirements.lock, and its group `cluster`
 	$(COMPILE) pyproject.toml --group dev --output-file requirements.lock
 	$(COMPILE) --group cluster --output-file deploy/cluster/requirements.lock
 
+audit: $(STAMP) ## looks every locked package up in the public list of vulnerabilities; exit 3 if it cannot be asked
+	deploy/supply/audit.sh
+
+release: $(STAMP) ## dist/: the wheel, built twice and equal, what it runs with, bill of materials, sums
+	deploy/supply/release.sh
+
 clean: ## removes what setup and the tests made
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

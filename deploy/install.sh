@@ -109,6 +109,7 @@ configuration() {
     fi
   done
   put 644 "$here/mosquitto/mosquitto.conf" /etc/mosquitto/mosquitto.conf
+  put 644 "$here/mosquitto/service.conf" /etc/systemd/system/mosquitto.service.d/jackpot.conf
   put 644 "$here/logrotate/jackpot" /etc/logrotate.d/jackpot
   put 644 "$here/journald.conf" /etc/systemd/journald.conf.d/jackpot.conf
   for unit in "$here"/systemd/*; do put 644 "$unit" "/etc/systemd/system/$(basename "$unit")"; done

@@ -54,7 +54,7 @@ jackpot=/opt/jackpot/bin/jackpot
 as() { local who=$1; shift; (cd / && setpriv --reuid="$who" --regid="$who" --init-groups --reset-env "$@"); }
 
 # No board is plugged in here.
-sed -i '/^# -- boards that this machine drives/,$d' /etc/jackpot/jackpot.toml
+sed -i '/^# -- boards that/,$d' /etc/jackpot/jackpot.toml
 start_daemon() {
   (cd / && exec setpriv --reuid=jackpot --regid=jackpot --init-groups --reset-env "$jackpot" serve --config /etc/jackpot/jackpot.toml) 2>>/var/log/jackpot.log &
   daemon=$!

@@ -22,6 +22,7 @@ displayed_cents = Gauge("jackpot_displayed_cents", "What the sign shows.", ["lin
 balance_micros = Gauge("jackpot_balance_micros", "Balances by account.", ["link", "account"])
 claims_waiting = Gauge("jackpot_claims_waiting", "Rounds that hold an unpaid Royal or Straight Flush.", ["link"])
 awards_unpaid = Gauge("jackpot_awards_unpaid", "Awards made and not yet paid at the table.", ["link"])
+broker_refused = Counter("jackpot_broker_refused", "What the broker refused, as its log tells.", ["what"])
 leading = Gauge("jackpot_leading", "1 while this daemon holds the link's lease.", ["link"])
 suspended = Gauge("jackpot_suspended", "1 while play on the link is suspended.", ["link"])
 broker_connected = Gauge("jackpot_broker_connected", "1 while the link's connection to the broker stands.", ["link"])

@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "heads": "Look after the signed heads of the audit chain.",
     "simulate": "Play a link's economics forward: pool, hits, return to player, reserve.",
     "user": "Add people, give them roles, passwords and tokens.",
+    "broker-log": "Count whom mosquitto refuses, from its log.",
     "pki": "Make, renew and revoke the site's certificates.",
     "bench": "Measure the data path and the limits beside it.",
     "signs": "Drive sign boards, look at them and test them.",

@@ -1,8 +1,9 @@
 """A table controller that follows the contract.
 
 What it must do, whatever stops in between: number its events 1, 2, 3, ...; keep each until it is answered; send it
-again, byte for byte, after a while and after every reconnection; go on from `next_seq` when the link says so; count an
-award once, however often it is announced.
+again, byte for byte, after a while and after every reconnection; go on from `next_seq` when the link says so, also when
+that is behind what it was answered (a ledger that was restored lacks events: people must know); count an award once,
+however often it is announced.
 """
 
 import asyncio
@@ -13,7 +14,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Self
 
+import structlog
+
 from jackpot.floor.journal import Journal, MemoryJournal
+from jackpot.link.refusals import NOT_RECORDED
 from jackpot.wire import topics
 from jackpot.wire.mqtt import Broker, Connection, Message, MqttError
 from jackpot.wire.proof import sealed
@@ -22,6 +26,8 @@ from jackpot.wire.session import Session
 IN_FLIGHT_MAX = 64
 RESEND_AFTER_S = 2.0
 GO_BACK_AFTER_S = 0.2
+
+log = structlog.get_logger()
 
 
 class TableController:
@@ -34,13 +40,15 @@ class TableController:
         journal: Journal | None = None,
         key: bytes | None = None,
         on_award: Callable[[dict[str, Any]], None] = lambda _: None,
+        on_lost: Callable[[range], None] = lambda _: None,
         now: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC),
     ) -> None:
-        """With a `key`, every event carries its proof."""
+        """With a `key`, every event carries its proof. `on_lost` hears of seqs that were answered and are no more."""
         self.link, self.table = link, table
         self._key = key
         self._journal = journal or MemoryJournal()
         self._on_award = on_award
+        self._on_lost = on_lost
         self._now = now
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._seqs: dict[str, int] = {}
@@ -52,6 +60,8 @@ class TableController:
         self._state_known = asyncio.Event()
         self._next_seq = 1
         self._went_back = 0.0
+        self._behind: int | None = None
+        """The `next_seq` that the link last named below everything we hold."""
         self.state: dict[str, Any] = {}
         """The link's last word about this table."""
         self._session = Session(
@@ -178,11 +188,13 @@ class TableController:
             case "sequence_reused":
                 self._number_again(reply["next_seq"])
             case "sequence_gap":
-                self._go_back()
+                self._go_back(reply["next_seq"])
             case "link_suspended":
                 pass  # it is sent again in a while
-            case _:
+            case code:
                 self._answered(seq, reply)
+                if code in NOT_RECORDED:
+                    self._number_again(seq)  # it was not used up, so what comes after it moves up
 
     def _answered(self, seq: int, reply: dict[str, Any]) -> None:
         self._journal.answered(seq)
@@ -193,15 +205,28 @@ class TableController:
             answer.set_result(reply)
         self._moved.set()
 
-    def _go_back(self) -> None:
-        """An event before this one did not arrive. The others on their way will be told so too: go back once."""
+    def _go_back(self, next_seq: int) -> None:
+        """An event before this one did not arrive. The others on their way will be told so too: go back once.
+
+        If we do not have it any more, the answer may be an old one that comes late; said again after everything was
+        sent again, it is true: the ledger lacks what it has answered. Then we go on from where it stands.
+        """
         now = asyncio.get_running_loop().time()
-        if now - self._went_back > GO_BACK_AFTER_S:
-            self._went_back = now
+        if now - self._went_back <= GO_BACK_AFTER_S:
+            return
+        self._went_back = now
+        oldest = min(self._journal.unanswered())
+        said_before, self._behind = self._behind == next_seq, next_seq if next_seq < oldest else None
+        if self._behind is not None and said_before:
+            self._behind = None
+            log.error("link_lacks_answered_events", table=self.table, first_seq=next_seq, last_seq=oldest - 1)
+            self._on_lost(range(next_seq, oldest))
+            self._number_again(next_seq)
+        else:
             self._resend_all()
 
     def _number_again(self, next_seq: int) -> None:
-        """The link has recorded more than this table remembers: give what was never recorded new numbers."""
+        """Give what was never recorded new numbers, from the link's next one on."""
         events = [json.loads(payload) for payload in self._journal.unanswered().values()]
         for event in events:
             self._journal.answered(event["seq"])

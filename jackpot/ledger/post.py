@@ -73,7 +73,7 @@ class Batch:
                 "awarded_cents": event.awarded_cents,
             }
             self._rest("reports", report)
-        self.chain = chain(self.chain, link=self.link, n=n, record=record, at=self.at, journals=journals)
+        self.chain = chain(self.chain, link=self.link, n=n, record=record, at=self.at, day=self.day, journals=journals)
         self.chains.append(self.chain)
         self.records.append(record)
         self.n = n

@@ -31,14 +31,20 @@ class Quarantine:
         self._waiting.append((now, topic, payload[:PAYLOAD_BYTES_KEPT], refused.code.value, message))
 
     async def run(self) -> None:
-        while True:
-            await asyncio.sleep(FLUSH_EVERY_S)
-            try:
-                await self.flush()
-            except DRIVER_ERRORS as error:
-                log.warning("quarantine_not_written", error=str(error), waiting=len(self._waiting))
+        try:
+            while True:
+                await asyncio.sleep(FLUSH_EVERY_S)
+                await self._flush()
+        finally:
+            await self._flush()  # what came in the last moment
 
-    async def flush(self) -> None:
+    async def _flush(self) -> None:
+        try:
+            await self._write()
+        except DRIVER_ERRORS as error:
+            log.warning("quarantine_not_written", error=str(error), waiting=len(self._waiting))
+
+    async def _write(self) -> None:
         if not self._waiting:
             return
         rows = list(self._waiting)

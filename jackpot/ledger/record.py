@@ -42,12 +42,15 @@ class Head:
 _encode = msgspec.json.Encoder().encode
 
 
-def chain(previous: bytes, *, link: str, n: int, record: Record, at: dt.datetime, journals: list[Any]) -> bytes:
-    """The chain after this event: sha256 over the chain before it, the event, its answer and its journals.
+def chain(
+    previous: bytes, *, link: str, n: int, record: Record, at: dt.datetime, day: dt.date, journals: list[Any]
+) -> bytes:
+    """The chain after this event: sha256 over the chain before it, the event, its day, its answer and its journals.
 
     The lengths say where payload and answer end, so that no two records read the same.
     """
-    about = (link, n, record.id, record.table, record.seq, record.type, at, len(record.payload), len(record.answer))
+    sizes = (len(record.payload), len(record.answer))
+    about = (link, n, record.id, record.table, record.seq, record.type, at, day, *sizes)
     return hashlib.sha256(previous + _encode((about, journals)) + record.payload + record.answer).digest()
 
 

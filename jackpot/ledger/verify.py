@@ -8,6 +8,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 
@@ -53,7 +54,7 @@ class Verified:
     counts: dict[str, int] = field(default_factory=dict)
     """Rows of each kind that the events account for."""
     other_days: int = 0
-    """Events that lie in another gaming day than their time gives now: its hour was changed, or somebody moved them."""
+    """Events that were committed in another gaming day than the configuration gives now: it was changed since."""
 
 
 async def links_in(connection: AnyConnection) -> list[str]:
@@ -178,10 +179,14 @@ class _Walk:
             return f"its answer was changed: it is {_text(row.answer)}, it was {_text(batch.records[0].answer)}"
         record = Record(row.id, row.table_id, row.seq, row.type, row.round, row.payload, row.answer, None)
         journals = [list(found) for found in await self.connection.fetch(_JOURNALS_AS_CHAINED, self.link, row.n)]
-        if chain(before.chain, link=self.link, n=row.n, record=record, at=row.at, journals=journals) != row.chain:
+        chained = partial(chain, before.chain, link=self.link, n=row.n, record=record, at=row.at, journals=journals)
+        if chained(day=row.day) != row.chain:
+            true_day = row.day if self._gaming_day is None else self._gaming_day.day(row.at)
+            if chained(day=true_day) == row.chain:
+                return f"its gaming day was changed: it is {row.day}, it was {true_day}"
             return (
-                "the chain breaks: its payload, id, type, table, seq, time, answer or journals are not those that were "
-                f"committed after event {before.n}"
+                "the chain breaks: its payload, id, type, table, seq, time, day, answer or journals are not those that "
+                f"were committed after event {before.n}"
             )
         if batch is not None:
             same = batch.records[0].answer == row.answer

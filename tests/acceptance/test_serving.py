@@ -40,6 +40,13 @@ async def win(table: Table) -> dict[str, object]:
     return found
 
 
+async def quarantined(ledger_url: str) -> list[bytes]:
+    ledger = await asyncpg.connect(ledger_url)
+    rows = await ledger.fetch("SELECT payload FROM quarantine ORDER BY id")
+    await ledger.close()
+    return [row["payload"] for row in rows]
+
+
 def versions(pit: Integrator, link: str) -> list[int]:
     return [meter["version"] for meter in pit.on(f"{link}/meter")]
 
@@ -60,8 +67,10 @@ async def test_its_life(any_broker: str, ledger_url: str, link: str, floor: tupl
             award = await win(table)
             assert len([notice for notice in pit.notices(link, table.name) if notice == award]) <= 1
             await table.notice(str(award["award"]))
+            await pit.answer_to(link, table.name, b"nonsense at the last moment")
 
             assert await asyncio.to_thread(daemon.terminate) == 0
+            assert await quarantined(ledger_url) == [b"nonsense at the last moment"]
             await pit.status(link, "stopped")
             await pit.state(link, table.name, next_seq=table.seq, accepts_play=False)
         async with connected(any_broker) as newcomer:

@@ -3,8 +3,8 @@
 import datetime as dt
 import os
 import re
+import shlex
 import shutil
-import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +14,7 @@ from pathlib import Path
 from jackpot.pki import Kind, Site
 from jackpot.wire.broker import Broker
 from tests import brokers
+from tests.acceptance.processes import JACKPOT
 from tests.servers import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -43,6 +44,13 @@ class Pki:
     def issue(self, kind: Kind, name: str) -> None:
         self.site.issue(kind, name, now(), DAYS)
 
+    def populate(self) -> None:
+        self.site.issue(Kind.SERVER, "broker", now(), DAYS, ["127.0.0.1"])
+        for name in ("UTH-01", "UTH-02", "BE-01"):
+            self.issue(Kind.TABLE, name)
+        self.issue(Kind.BOARD, "pit-2")
+        self.issue(Kind.CONTROLLER, "control-1")
+
     def files(self, kind: Kind, name: str) -> tuple[str, str]:
         certificate, key = self.site.authorities[kind].pair(name)
         return str(certificate), str(key)
@@ -60,12 +68,8 @@ class Pki:
 def make_pki(folder: Path) -> Pki:
     site = Site(folder)
     site.create("Test", now())
-    site.issue(Kind.SERVER, "broker", now(), DAYS, ["127.0.0.1"])
     pki = Pki(site, {kind: brokers.free_port() for kind in DOORS})
-    for name in ("UTH-01", "UTH-02", "BE-01"):
-        pki.issue(Kind.TABLE, name)
-    pki.issue(Kind.BOARD, "pit-2")
-    pki.issue(Kind.CONTROLLER, "control-1")
+    pki.populate()
     return pki
 
 
@@ -82,7 +86,8 @@ class Mosquitto:
         # As root it would become another user, who may not read the test's directory.
         (folder / "mosquitto.conf").write_text(text + ("user root\n" if os.geteuid() == 0 else ""))
 
-    def start(self) -> None:
+    def carry(self) -> None:
+        """Certificates and lists of the authorities to the broker's machine."""
         for kind, authority in self.pki.site.authorities.items():
             if kind in DOORS:
                 shutil.copy(authority.certificate_file, self.folder / f"{kind}s.crt")
@@ -91,18 +96,33 @@ class Mosquitto:
         certificate, key = self.pki.files(Kind.SERVER, "broker")
         shutil.copy(certificate, self.folder / "broker.crt")
         shutil.copy(key, self.folder / "broker.key")
+
+    def start(self, *, carry: bool = True, counted_at: str | None = None) -> None:
+        """With `counted_at` as its unit starts it: what it refused is counted there."""
+        if carry:
+            self.carry()
         program = shutil.which("mosquitto", path=os.environ.get("PATH", "") + ":/usr/sbin")
         assert program is not None, "mosquitto is not installed: run `make setup`"
         log = self.folder / "mosquitto.log"
+        argv = [program, "-c", str(self.folder / "mosquitto.conf")]
+        if counted_at:
+            places = {
+                "/usr/sbin/mosquitto": program,
+                "/etc/mosquitto/mosquitto.conf": str(self.folder / "mosquitto.conf"),
+                # Its account cannot look into the test's directories.
+                "setpriv --reuid=mosquitto --regid=mosquitto --clear-groups /opt/jackpot/bin/jackpot": str(JACKPOT),
+                "127.0.0.1:9884": counted_at,
+            }
+            unit = (DEPLOY / "mosquitto/service.conf").read_text()
+            argv = shlex.split(replaced(unit.rpartition("ExecStart=")[2], places))
         with log.open("ab") as output:
-            argv = [program, "-c", str(self.folder / "mosquitto.conf")]
             self._process = subprocess.Popen(argv, stdout=output, stderr=output)
         for port in self.pki.ports.values():
             brokers._wait_for(self._process, log, port)
 
     def stop(self) -> None:
         assert self._process is not None
-        self._process.send_signal(signal.SIGTERM)
+        self._process.terminate()
         self._process.wait(20)
 
     def log(self) -> str:

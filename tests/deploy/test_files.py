@@ -80,18 +80,27 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("root")
     shutil.copytree("/usr/lib/systemd/system", root / "usr/lib/systemd/system", symlinks=True)
     (root / "etc/systemd/system").mkdir(parents=True)
-    for program in ("opt/jackpot/bin/jackpot", "usr/lib/jackpot/backup.sh"):
-        (root / program).parent.mkdir(parents=True)
+    for program in (
+        "opt/jackpot/bin/jackpot",
+        "usr/lib/jackpot/backup.sh",
+        "bin/bash",
+        "bin/mkdir",
+        "bin/chown",
+        "bin/kill",
+    ):
+        (root / program).parent.mkdir(parents=True, exist_ok=True)
         (root / program).write_text("#!/bin/sh\n")
         (root / program).chmod(0o755)
     for unit in (DEPLOY / "systemd").iterdir():
         shutil.copy(unit, root / "etc/systemd/system")
+    (root / "etc/systemd/system/mosquitto.service.d").mkdir()
+    shutil.copy(DEPLOY / "mosquitto/service.conf", root / "etc/systemd/system/mosquitto.service.d/jackpot.conf")
     return root
 
 
 def test_the_units_pass_systemds_own_check(machine: Path) -> None:
     units = sorted(path.name for path in (DEPLOY / "systemd").iterdir())
-    checked = run(tool("systemd-analyze"), "verify", f"--root={machine}", *units)
+    checked = run(tool("systemd-analyze"), "verify", f"--root={machine}", *units, "mosquitto.service")
     assert (checked.returncode, checked.stderr) == (0, "")
 
 

@@ -21,6 +21,7 @@ from jackpot.people.audit import Doer
 from jackpot.people.roles import Role
 from jackpot.pki import Kind
 from tests.acceptance import processes
+from tests.acceptance.processes import Daemon
 from tests.deploy.conftest import Controller, Database
 from tests.deploy.installed import Pki
 
@@ -44,8 +45,8 @@ async def hire(engine: AsyncEngine, role: Role) -> tuple[str, str]:
 
 
 class Api:
-    def __init__(self, controller: Controller) -> None:
-        self._address = controller.daemon._listen
+    def __init__(self, daemon: Daemon) -> None:
+        self._address = daemon._listen
 
     def ask(self, token: str, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         connection = http.client.HTTPConnection(self._address, timeout=20)
@@ -85,7 +86,7 @@ async def test_the_console_does_its_work_with_its_own_role(
         await table.say("hand.entered", name, position=1, cards=["2c", "2d", "2h", "2s", "9c"], community=[])
         settled = await table.say("round.settled", name)
     (award,) = settled["result"]["awards"]
-    api = Api(controller)
+    api = Api(controller.daemon)
     today = dt.datetime.now(dt.UTC).date().isoformat()
     for path in (
         "/me",

@@ -5,25 +5,19 @@ import importlib
 import json
 import re
 import shlex
-import shutil
 import uuid
-from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
-from drivers.emulator import EmulatedPort, emulate
 from jackpot.floor.table import TableController
 from jackpot.ledger.connection import create_engine
 from jackpot.people.roles import Role
 from jackpot.pki import Kind
 from jackpot.wire.proof import sealed
-from tests.acceptance import processes
-from tests.acceptance.processes import Daemon
-from tests.deploy import installed
 from tests.deploy.conftest import Controller, Database
-from tests.deploy.installed import DEPLOY, Mosquitto, Pki
+from tests.deploy.installed import DEPLOY, Pki
 from tests.deploy.test_roles_at_work import Api, hire
 
 RUNBOOKS = sorted((DEPLOY / "runbooks").glob("*.md"))
@@ -82,73 +76,6 @@ def test_the_worked_example_of_the_event_proof_is_right() -> None:
 # -- what they promise ---------------------------------------------------------------------------------------------
 
 
-async def play(table: TableController, rounds: int) -> list[dict[str, Any]]:
-    """Rounds one after the other; every answer that came."""
-    answers = []
-    for _ in range(rounds):
-        name = uuid.uuid4().hex
-        for type_, fields in (
-            ("round.opened", {}),
-            ("wager.placed", {"position": 1}),
-            ("round.closed", {}),
-            ("round.settled", {}),
-        ):
-            answers.append(await table.say(type_, name, **fields))
-    return answers
-
-
-def verified(controller: Controller, database: Database) -> None:
-    config, key = controller.daemon.config, controller.heads_public_key
-    done = processes.run("verify", "--config", config, "--heads", controller.heads_file, "--heads-key", key)
-    assert done.returncode == 0, done.stderr
-
-
-async def test_upgrade_tables_play_on_while_the_daemon_is_changed_over(
-    controller: Controller, database: Database, pki: Pki
-) -> None:
-    async with asyncio.timeout(60), TableController(pki.broker(Kind.TABLE, "BE-01"), LINK, "BE-01") as table:
-        await play(table, 1)
-        playing = asyncio.create_task(play(table, 40))
-        await asyncio.sleep(0.2)
-        assert await asyncio.to_thread(controller.daemon.terminate) == 0
-        controller.daemon.start()
-        answers = await playing
-    assert [answer["status"] for answer in answers] == ["accepted"] * len(answers)
-    seqs = [answer["seq"] for answer in answers]
-    assert seqs == list(range(seqs[0], seqs[0] + len(seqs)))
-    await asyncio.to_thread(controller.daemon.wait_ready)
-    await asyncio.to_thread(verified, controller, database)
-
-
-async def test_broker_lost_with_all_that_it_kept(
-    controller: Controller, database: Database, broker: Mosquitto, pki: Pki
-) -> None:
-    async with asyncio.timeout(60), TableController(pki.broker(Kind.TABLE, "BE-01"), LINK, "BE-01") as table:
-        playing = asyncio.create_task(play(table, 40))
-        await asyncio.sleep(0.2)
-        await asyncio.to_thread(broker.stop)
-        shutil.rmtree(broker.folder / "data")
-        (broker.folder / "data").mkdir()
-        await asyncio.to_thread(broker.start)
-        answers = await playing
-    assert [answer["status"] for answer in answers] == ["accepted"] * len(answers)
-    await asyncio.to_thread(verified, controller, database)
-
-
-async def test_replace_a_table_controller_in_the_middle_of_its_work(controller: Controller, pki: Pki) -> None:
-    old = pki.broker(Kind.TABLE, "BE-01")
-    async with asyncio.timeout(60), TableController(old, LINK, "BE-01") as table:
-        await play(table, 2)
-        left = uuid.uuid4().hex
-        await table.say("round.opened", left)
-    pki.issue(Kind.TABLE, "BE-01")  # the new controller's own
-    async with asyncio.timeout(60), TableController(pki.broker(Kind.TABLE, "BE-01"), LINK, "BE-01") as table:
-        while (await table.known())["round"] != {"id": left, "phase": "open"}:
-            await asyncio.sleep(0.05)
-        assert (await table.say("round.voided", left, reason="the controller was replaced"))["status"] == "accepted"
-        assert {answer["status"] for answer in await play(table, 1)} == {"accepted"}
-
-
 async def test_claim_blocked_a_manager_concludes_the_round_that_holds_the_line(
     controller: Controller, database: Database, pki: Pki
 ) -> None:
@@ -171,42 +98,9 @@ async def test_claim_blocked_a_manager_concludes_the_round_that_holds_the_line(
         settled = await waiting.say("round.settled", second)
         assert (settled["result"]["awards"], settled["result"]["pending"]) == ([], [1])
         conclusion = {"table": "UTH-02", "round": first, "outcome": "void", "reason": "the table is dead"}
-        status, answer = await asyncio.to_thread(Api(controller).ask, manager, "POST", "/conclusions", conclusion)
+        status, answer = await asyncio.to_thread(
+            Api(controller.daemon).ask, manager, "POST", "/conclusions", conclusion
+        )
         assert (status, answer["status"]) == (200, "accepted"), answer
         while (await waiting.known())["pending"]:
             await asyncio.sleep(0.05)
-
-
-async def test_replace_a_board_on_another_machine_fed_by_the_boards_door_alone(
-    controller: Controller, pki: Pki, tmp_path: Path
-) -> None:
-    board = emulate("alpha", "01", 16)
-    certificate, key = pki.files(Kind.BOARD, "pit-2")
-    (tmp_path / "secrets").mkdir()
-    shutil.copy(pki.ca, tmp_path / "servers.crt")
-    shutil.copy(certificate, tmp_path / "board.crt")
-    shutil.copy(key, tmp_path / "secrets/board.key")
-    port = tmp_path / "ttyBoard"
-    text = installed.replaced(
-        (DEPLOY / "boards.toml").read_text(),
-        {
-            "mqtts://broker.jackpot.example:8884": f"mqtts://127.0.0.1:{pki.ports[Kind.BOARD]}",
-            "/etc/jackpot/": f"{tmp_path}/",
-            "/dev/serial/by-id/usb-pit-2": str(port),
-        },
-    )
-    config = tmp_path / "boards.toml"
-    agent = Daemon(
-        tmp_path,
-        text,
-        name="boards",
-        command=(processes.JACKPOT, "signs", "--config", config, "--state", tmp_path / "signs"),
-    )
-    async with EmulatedPort([board], port):
-        agent.start()
-        try:
-            async with asyncio.timeout(30):
-                while "." not in str(board.state()):
-                    await asyncio.sleep(0.1)
-        finally:
-            assert await asyncio.to_thread(agent.terminate) == 0

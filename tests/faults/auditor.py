@@ -154,7 +154,7 @@ def _walk_the_chain(
             None,
         )
         n = event["n"]
-        linked = chain(linked, link=link, n=n, record=record, at=event["at"], journals=posted[n])
+        linked = chain(linked, link=link, n=n, record=record, at=event["at"], day=event["day"], journals=posted[n])
         if linked != event["chain"]:
             done.wrong.append(f"{link}: the chain breaks at event {n}")
             return

@@ -1,5 +1,6 @@
 """`jackpot verify` at a terminal: what it prints, and how it ends."""
 
+import datetime as dt
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -54,14 +55,27 @@ async def test_a_break_ends_with_1_and_is_named(scribe: Scribe, config: Path, in
     assert found["break"] == {"link": "megalink", "n": 12, "what": "it is missing; after event 11 comes 13"}
 
 
-async def test_events_that_were_moved_to_another_gaming_day_are_told(
+async def test_an_event_that_was_moved_to_another_gaming_day_is_a_break(
     scribe: Scribe, config: Path, intruder: asyncpg.Connection
 ) -> None:
-    """The last one is a refusal: no other row lies on its day. A changed `gaming_day` would look the same."""
+    """The last one is a refusal: no other row lies on its day."""
+    day = await intruder.fetchval("SELECT day FROM events WHERE n = $1", scribe.n)
     await intruder.execute("UPDATE events SET day = day + 1 WHERE n = $1", scribe.n)
     ended = await at_terminal(command, "--config", config)
+    assert ended.exit_code == 1
+    moved = f"its gaming day was changed: it is {day + dt.timedelta(days=1)}, it was {day}"
+    assert ended.message == f"the ledger is broken: link megalink, event {scribe.n}: {moved}"
+
+
+async def test_a_gaming_day_that_begins_at_another_hour_now_is_no_break_and_is_told(
+    scribe: Scribe, config: Path
+) -> None:
+    config.write_text(config.read_text() + '[gaming_day]\nstarts_at = "23:59"\n')
+    ended = await at_terminal(command, "--config", config)
     assert ended.exit_code == 0
-    said = "megalink: 1 events lie in another gaming day than the configuration gives; was gaming_day changed?"
+    said = (
+        f"megalink: {scribe.n} events lie in another gaming day than the configuration gives; was gaming_day changed?"
+    )
     assert said in ended.stdout.decode().replace("\n", " ")
 
 

@@ -55,7 +55,14 @@ TAMPERINGS = {
     ),
     "a changed time": (f"UPDATE events SET at = at + interval '1 ms' WHERE {CLOSED}", "event 10: the chain breaks"),
     "an earlier day": (f"UPDATE events SET day = day - 1 WHERE {CLOSED}", "event 10: its time"),
-    "a later day": (f"UPDATE events SET day = day + 1 WHERE {CLOSED}", "event 10: journals, journal 3: day is"),
+    "a later day": (f"UPDATE events SET day = day + 1 WHERE {CLOSED}", "event 10: the chain breaks"),
+    "all that happened since, a day later": (
+        "; ".join(
+            f"UPDATE {table} SET day = day + 1 WHERE n >= 10"
+            for table in ("events", "journals", "entries", "awards", "payments")
+        ),
+        "event 10: the chain breaks",
+    ),
     "a changed round": (f"UPDATE events SET round = 'last' WHERE {CLOSED}", "event 10: the chain holds, but its round"),
     "a changed posting": (
         "UPDATE journals SET pool = pool + 10000, house = house - 10000 WHERE journal = 3",
@@ -196,7 +203,7 @@ async def test_an_answer_forged_together_with_its_chain_is_not_what_the_rules_sa
     record = Record(
         last["id"], last["table_id"], last["seq"], last["type"], last["round"], last["payload"], forged, None
     )
-    linked = chain(before, link="megalink", n=last["n"], record=record, at=last["at"], journals=[])
+    linked = chain(before, link="megalink", n=last["n"], record=record, at=last["at"], day=last["day"], journals=[])
     await intruder.execute("UPDATE events SET answer = $1, chain = $2 WHERE n = $3", forged, linked, last["n"])
     await intruder.execute("UPDATE links SET chain = $1", linked)
     broken = await the_break(reader)

@@ -81,7 +81,13 @@ class Table:
     async def _live(self) -> None:
         self.unpaid: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.controller = TableController(
-            BROKER, self.link, self.table, journal=self.journal, on_award=self.unpaid.put_nowait, now=self.now
+            BROKER,
+            self.link,
+            self.table,
+            journal=self.journal,
+            on_award=self.unpaid.put_nowait,
+            on_lost=self._nothing_is_lost,
+            now=self.now,
         )
         async with self.controller:
             await self._come_back()
@@ -91,6 +97,9 @@ class Table:
                 await self._pause(2.0)
             self.done = True
             await paying
+
+    def _nothing_is_lost(self, seqs: range) -> None:
+        raise AssertionError(f"{self.table} was answered {seqs}, and the link does not know them")
 
     async def _come_back(self) -> None:
         """Whatever was under way is concluded: the dealer no longer knows who had wagered."""

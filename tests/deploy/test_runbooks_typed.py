@@ -1,0 +1,327 @@
+"""Each runbook is typed as it stands, step by step, on a machine with everything on it (`machine.py` says what is changed).
+
+The first install has a rehearsal of its own, on a bare Debian: `deploy/rehearse-install.sh`.
+"""
+
+import asyncio
+import json
+import shutil
+import signal
+import uuid
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivers.emulator import EmulatedPort, emulate
+from jackpot.floor.table import TableController
+from jackpot.ledger.connection import create_engine
+from jackpot.people.roles import Role
+from jackpot.pki import Kind
+from jackpot.wire.mqtt import Connection, MqttError
+from tests.acceptance import processes
+from tests.acceptance.processes import Daemon
+from tests.deploy import installed
+from tests.deploy.installed import DEPLOY
+from tests.deploy.machine import LINK, NOTHING, OTHER_LINK, Failed, Machine, blocks, lose, machine
+from tests.deploy.server import needs_debians_postgresql
+from tests.deploy.test_roles_at_work import Api, hire
+
+pytestmark = needs_debians_postgresql
+
+STRAIGHT_FLUSH = ["5d", "6d", "7d", "8d", "9d"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    with machine(tmp_path_factory.mktemp("site")) as made:
+        yield made
+
+
+@asynccontextmanager
+async def table_at(site: Machine, link: str = LINK, **more: Any) -> AsyncIterator[TableController]:
+    broker = site.pki.broker(Kind.TABLE, "BE-01")
+    async with asyncio.timeout(processes.patience_s(120)), TableController(broker, link, "BE-01", **more) as table:
+        yield table
+
+
+async def play(table: TableController, cards: list[str] | None = None) -> dict[str, Any]:
+    """A round in which everything is accepted; the answer to its settlement."""
+    name = uuid.uuid4().hex
+    said = [table.post("round.opened", name), table.post("wager.placed", name, position=1)]
+    said.append(table.post("round.closed", name))
+    if cards:
+        said.append(table.post("hand.entered", name, position=1, cards=cards, community=[]))
+    said.append(table.post("round.settled", name))
+    answers = await asyncio.gather(*said)
+    assert {answer["status"] for answer in answers} == {"accepted"}, answers
+    return answers[-1]
+
+
+async def won(table: TableController) -> dict[str, Any]:
+    (award,) = (await play(table, STRAIGHT_FLUSH))["result"]["awards"]
+    found: dict[str, Any] = award
+    return found
+
+
+async def typed(
+    site: Machine, block: str, filled_in: Mapping[str, str | Path] = NOTHING, cwd: Path = DEPLOY.parent
+) -> str:
+    return await asyncio.to_thread(site.types, block, filled_in, cwd)
+
+
+class Office:
+    """The console, and who works there."""
+
+    def __init__(self, site: Machine) -> None:
+        self._site, self._api, self._tokens = site, Api(site.daemon), dict[str, str]()
+
+    async def ask(self, who: str, role: Role, method: str, path: str, **body: Any) -> Any:
+        if who not in self._tokens:
+            engine = create_engine(self._site.url("console"), self._site.server.passwords["console"])
+            _, self._tokens[who] = await hire(engine, role)
+            await engine.dispose()
+        status, answer = await asyncio.to_thread(self._api.ask, self._tokens[who], method, path, body or None)
+        assert status in (200, 201), (path, status, answer)
+        return answer
+
+    async def adjust(self, account: str, amount_cents: int, **more: Any) -> None:
+        wanted = {"link": LINK, "account": account, "amount_cents": amount_cents, "reason": "as agreed", **more}
+        proposed = await self.ask("fiona", Role.FINANCE, "POST", "/adjustments", **wanted)
+        for number in proposed["proposals"]:
+            answer = await self.ask("felix", Role.FINANCE, "POST", f"/adjustments/{number}/approve")
+            assert answer["status"] == "accepted", answer
+
+
+def balance(site: Machine, link: str, account: str) -> int:
+    return int(site.server.psql(f"SELECT {account} FROM links WHERE link = '{link}'", "jackpot"))
+
+
+async def report(site: Machine, table: TableController) -> None:
+    """The table's counters of the day are the ledger's: it was never somewhere else."""
+    done = processes.run("reconcile", "--config", site.daemon.config, "--day", str(site.today), "-o", "json")
+    (found,) = (found for found in json.loads(done.stdout)["tables"] if found["table"] == table.table)
+    counters = {name: found[name] for name in ("wagers", "wagered_cents", "awards", "awarded_cents")}
+    answer = await table.say("meters.reported", None, day=str(site.today), **counters)
+    assert answer["status"] == "accepted", answer
+
+
+async def test_disputed_award(site: Machine) -> None:
+    slip, explain, verify, suspend = blocks("disputed-award.md")
+    async with table_at(site) as table:
+        award = await won(table)
+        printed = await typed(site, slip, {"megalink-000123": award["award"]})
+        assert f"{award['amount_cents'] / 100:,.2f}" in printed
+        assert "royal flush" in await typed(site, explain)
+        assert "head megalink:" in await typed(site, verify)
+        await typed(site, suspend)
+        status, resume = blocks("claim-blocked.md")
+        with pytest.raises(Failed, match="suspended"):
+            await typed(site, status)
+        before = balance(site, LINK, "pool")
+        await Office(site).adjust("pool", 100)
+        assert balance(site, LINK, "pool") == before + 1_000_000
+        await typed(site, resume)
+        await play(table)
+        await table.say("award.paid", award["round"], award=award["award"])
+    assert LINK in await typed(site, status)
+
+
+async def test_broker_lost(site: Machine) -> None:
+    restart, store, certificates, check = blocks("broker-lost.md")
+    async with table_at(site) as table:
+        await play(table)
+        playing = asyncio.create_task(play(table))
+        await typed(site, restart)
+        await playing
+        playing = asyncio.create_task(play(table))
+        await typed(site, store)
+        await playing
+    with pytest.raises(Failed, match="issue them again"):  # those of this site are made for 30 days
+        await typed(site, certificates)
+    await asyncio.to_thread(site.daemon.wait_ready)
+    assert "none failed" in await typed(site, check)
+
+
+async def test_replace_a_table_controller(site: Machine) -> None:
+    look, revoke, renew, revoke_earlier = blocks("replace-table-controller.md")
+    old_key = site.event_key
+    stolen = site.pki.broker(Kind.TABLE, "UTH-01")
+    async with asyncio.timeout(processes.patience_s(60)), TableController(stolen, LINK, "UTH-01", key=old_key) as table:
+        await play(table)
+        await typed(site, look)
+        await typed(site, revoke)
+        silence = asyncio.ensure_future(play(table))
+        await typed(site, renew)
+        assert site.event_key != old_key
+        new = site.pki.broker(Kind.TABLE, "UTH-01")
+        async with TableController(new, LINK, "UTH-01", key=site.event_key) as replaced:
+            await play(replaced)
+            await report(site, replaced)
+        assert not silence.done(), "a revoked certificate was let in"
+        silence.cancel()
+    await typed(site, renew)
+    await typed(site, revoke_earlier)
+    with pytest.raises(MqttError, match=r"revoked|reset"):
+        await Connection.open(new, "UTH-01", on_message=lambda _: None)
+    assert "UTH-01" in await typed(site, blocks("claim-blocked.md")[0])
+
+
+async def test_replace_a_board(site: Machine, tmp_path: Path) -> None:
+    look, ports, pattern, new_machine = blocks("replace-board.md")
+    certificate, key = site.pki.files(Kind.BOARD, "pit-2")
+    shutil.copy(certificate, site.etc / "board.crt")
+    shutil.copy(key, site.etc / "secrets/board.key")
+    port, config = tmp_path / "usb-pit-2", site.etc / "boards.toml"
+    board = emulate("alpha", "01", 16)
+    text = installed.replaced(
+        (DEPLOY / "boards.toml").read_text(),
+        {
+            "mqtts://broker.jackpot.example:8884": f"mqtts://127.0.0.1:{site.pki.ports[Kind.BOARD]}",
+            "/etc/jackpot/": f"{site.etc}/",
+            "/dev/serial/by-id/usb-pit-2": str(port),
+        },
+    )
+    command = (processes.JACKPOT, "signs", "--config", config, "--state", site.lib / "signs")
+    site.agent = Daemon(site.etc, text, name="boards", command=command)
+
+    async def shows_an_amount() -> None:
+        async with asyncio.timeout(processes.patience_s(30)):
+            while "." not in str(board.state()):
+                await asyncio.sleep(0.1)
+
+    try:
+        async with EmulatedPort([board], port):
+            await typed(site, new_machine)
+            await shows_an_amount()
+            assert "pit-2" in await typed(site, look)
+            assert "usb-pit-2" in await typed(site, ports, {"/dev/serial/by-id": tmp_path})
+            await typed(site, pattern)
+            await shows_an_amount()
+    finally:
+        site.agent.end()
+
+
+async def test_the_auditors_day(site: Machine, tmp_path: Path) -> None:
+    text = (DEPLOY / "runbooks/auditors-day.md").read_text()
+    own = text.partition("```toml\n")[2].partition("```")[0]
+    theirs = site.daemon.config.read_text()
+    floor = theirs[theirs.index("[gaming_day]") : theirs.index("[embedded]")] + theirs[theirs.index("[[links]]") :]
+    kept = [line for line in floor.splitlines(keepends=True) if not line.startswith("key_file")]
+    (tmp_path / "audit.toml").write_text(site.here(own) + "".join(kept))
+    (tmp_path / "audit.password").write_text(site.server.passwords["audit"] + "\n")
+    (tmp_path / "yesterday").mkdir()
+    for name in ("servers.crt", "heads.pub", "lib/heads.jsonl"):
+        shutil.copy(site.etc / name, tmp_path)
+    shutil.copy(tmp_path / "heads.jsonl", tmp_path / "yesterday")
+    check, verify, reconcile, certificates = blocks("auditors-day.md")
+    assert "heads are true" in await typed(site, check, cwd=tmp_path)
+    assert "head megalink:" in await typed(site, verify, cwd=tmp_path)
+    assert "balance" in (await typed(site, reconcile, cwd=tmp_path)).lower()
+    assert "UTH-01" in await typed(site, certificates, cwd=tmp_path)
+
+
+async def test_upgrade(site: Machine) -> None:
+    beside, check, change_over, proof = blocks("upgrade.md")
+    # The new release itself is put there by the rehearsal of the install, which has one.
+    await typed(site, beside.splitlines()[0])
+    async with table_at(site) as table:
+        await typed(site, check)
+        playing = asyncio.create_task(play(table))
+        await typed(site, change_over)
+        await playing
+    assert "none failed" in await typed(site, proof)
+
+
+async def test_closing_a_link(site: Machine) -> None:
+    suspend, amounts, books, restart = blocks("closing-a-link.md")
+    async with table_at(site) as table:
+        await report(site, table)
+    await typed(site, suspend)
+    assert "reserve" in (await typed(site, amounts)).lower()
+    for account in ("pool", "reserve"):
+        before = [balance(site, link, account) for link in (LINK, OTHER_LINK)]
+        moved = before[0] // 10_000
+        await Office(site).adjust(account, moved, to_link=OTHER_LINK)
+        after = [balance(site, link, account) for link in (LINK, OTHER_LINK)]
+        assert after == [before[0] % 10_000, before[1] + moved * 10_000]
+    await typed(site, books)
+    assert (site.lib / "megalink-closed.xlsx").stat().st_size > 0
+    text = site.daemon.config.read_text()
+    closed = text[text.index("[[links]]") : text.index("# -- tables")]
+    try:
+        site.daemon.config.write_text(text.replace(closed, "").replace(f'link = "{LINK}"', f'link = "{OTHER_LINK}"'))
+        await typed(site, restart)
+        async with table_at(site) as late:
+            assert (await late.say("round.opened", "late"))["code"] == "wrong_link"
+        async with table_at(site, OTHER_LINK) as table:
+            await play(table)
+    finally:
+        site.daemon.config.write_text(text)
+    await typed(site, restart)
+    await typed(site, blocks("claim-blocked.md")[1])
+
+
+async def signed(site: Machine) -> None:
+    """Until the daemon has signed where the ledger stands."""
+    n = int(site.server.psql(f"SELECT n FROM links WHERE link = '{LINK}'", "jackpot"))
+    async with asyncio.timeout(processes.patience_s(30)):
+        while f'"{LINK}","n":{n},' not in (site.lib / "heads.jsonl").read_text().replace(" ", ""):
+            await asyncio.sleep(0.1)
+
+
+async def test_database_lost_restored_and_tables_ahead_of_it(site: Machine) -> None:
+    look, _, _, restore, verify, start, ahead, *_ = blocks("database-lost.md")
+    lost: list[range] = []
+    async with table_at(site, on_lost=lost.append) as table:
+        await typed(site, look)
+        await typed(site, "systemctl start jackpot-backup.service\n")
+        kept = (await play(table))["seq"]
+        segment = site.server.psql("SELECT pg_walfile_name(pg_switch_wal())").strip()
+        site.server.run("bash", "-c", f"until [ -e {site.server.backups}/wal/{segment} ]; do sleep 0.05; done")
+        # The disk of the backups is full from here on, and then the machine is gone.
+        site.server.psql("ALTER SYSTEM SET archive_command = 'false'")
+        site.server.psql("SELECT pg_reload_conf()")
+        gone = (await play(table))["seq"]
+        await typed(site, "systemctl restart jackpot\n")
+        await signed(site)
+        lose(site.server)
+        await typed(site, restore)
+        with pytest.raises(Failed, match="kept outside the database, but it is not there"):
+            await typed(site, verify)
+        await typed(site, ahead)
+        assert (await play(table))["seq"] == gone
+        assert lost == [range(kept + 1, gone + 1)]
+    await typed(site, "systemctl restart jackpot\n")
+    await signed(site)
+    assert "head megalink:" in await typed(site, verify)
+    assert "none failed" in await typed(site, start)
+
+
+async def test_database_lost_and_its_standby_promoted(site: Machine) -> None:
+    _, promote, follow, _, verify, start, _, make_standby, wait_for_it = blocks("database-lost.md")
+    first, place = site.server, site.server.folder / "server"
+    standby = site.with_database(first.standby())
+    shutil.copy(site.etc / "servers.crt", place)
+    secret = place / "replica.pgpass"
+    secret.write_text(f"127.0.0.1:{first.port}:replication:jackpot_replica:{first.passwords['replica']}\n")
+    first.own(secret)
+    await typed(standby, make_standby, {"host=jackpot.example port=5432": f"host=127.0.0.1 port={first.port}"})
+    try:
+        while "sync" not in (await typed(site, wait_for_it)).replace("async", "").replace("sync_state", ""):
+            await asyncio.sleep(0.1)
+        async with table_at(site) as table:
+            await play(table)
+            playing = asyncio.create_task(play(table))
+            lose(first)
+            await typed(standby, promote)
+            text = site.daemon.config.read_text()
+            site.daemon.config.write_text(text.replace(f":{first.port}/", f":{standby.server.port}/"))
+            await typed(standby, follow)
+            await playing
+        assert "head megalink:" in await typed(standby, verify)
+        assert "none failed" in await typed(standby, start)
+    finally:
+        standby.server.stop(signal.SIGQUIT)
