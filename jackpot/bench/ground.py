@@ -109,6 +109,7 @@ def configuration(at: Ground, links: int, tables: int, port: int) -> str:
         f'[mqtt]\nurl = "{at.mqtt_url}"\n',
         f'[http]\nlisten = "127.0.0.1:{port}"\n',
         f'[embedded]\ndata_dir = "{at.folder}"\n',
+        '[gaming_day]\ntimezone = "UTC"\nstarts_at = "00:00"\n',
     ]
     parts += [
         f'[[links]]\nid = "{link_name(number)}"\nincrement_bp = 2500\nreserve_bp = 310\nreset_cents = 10_000_000\n'

@@ -25,6 +25,7 @@ def test_what_grows_is_measured() -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert set(found["history"]) == {"0", "2000"}
+    assert all(measured["reconcile_ms"] > 0 for measured in found["history"].values())
     assert set(found["start_s"]) == {"0", "50"}
     assert set(found["take_over_s"]) == {"kill -9", "SIGTERM"}
 

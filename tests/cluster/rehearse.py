@@ -25,8 +25,8 @@ from tests.servers import open_directory
 
 LINKS = ("one", "two", "three", "four")
 TABLES = {f"BE-{nth:02d}": link for nth, link in enumerate(LINKS * 2, start=1)}
-SHARE = ""
-"""Lines of the daemons' configuration that spread the links over both."""
+SHARE = "[leases]\nshare = true\n"
+"""The links are spread over both daemons, and change hands as one dies and comes back."""
 
 Kill = Callable[[int], Awaitable[None]]
 
