@@ -2,7 +2,6 @@
 
 import asyncio
 import datetime as dt
-import json
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -65,10 +64,6 @@ class Chores:
     async def _carry_out(self, command: AnyCommand | None) -> dict[str, Any]:
         if command is None:
             return {"status": "refused", "message": "This order cannot be read; was it left by another version?"}
-        async with self._pool.acquire() as connection:
-            kept = (await load.kept(connection, [command.id])).get(command.id)
-        if kept is not None:  # carried out just before a crash, and only the answer is missing
-            return dict(json.loads(kept.answer))
         answer = await self._desk.order(command)
         self.tell_status()
         return answer

@@ -84,7 +84,7 @@ async def test_a_table_that_stops_in_the_middle_comes_back_and_still_counts_righ
     for _ in range(3):
         stopped = new_dealer("UTH-902", pace=Pace(step=0.01, between_rounds=0, paying=0))
         running = asyncio.create_task(stopped.run())
-        await until(lambda: stopped.rounds >= 1 and stopped.sight.phase == "closed")  # noqa: B023 waited for at once
+        await until(lambda: stopped.rounds >= 4 and stopped.sight.phase == "closed")  # noqa: B023 waited for at once
         running.cancel()
         await asyncio.wait([running])
     back = new_dealer("UTH-902")

@@ -169,7 +169,7 @@ class Floor:
         """
         replies = sorted(at for player in self.players for at in player.truth.accepted_at)
         found = []
-        for hit, until in zip(self._hits, [*self._hits[1:], self._played_until], strict=True):
+        for hit, until in itertools.pairwise([*self._hits, self._played_until]):
             heard = [hit, *(at for at in replies if hit < at < until)]
             found.append(max((later - at for at, later in itertools.pairwise(heard)), default=0.0))
         return found

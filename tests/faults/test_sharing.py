@@ -46,6 +46,7 @@ async def test_two_daemons_share_four_links(
         document = json.loads(status.stdout)
         assert (len({link["holder"] for link in document["links"]}), document["alarms"]) == (2, [])
 
+        floor.hit()
         await asyncio.to_thread(second.kill)
         await lead(4, first)
         await floor.goes_on()
