@@ -180,7 +180,7 @@ class Leader:
             epoch = await lease.take(connection, self.link.id, self._holder, LEASE_S)
         if epoch is None:
             return False
-        _, state, _ = await self._open(epoch)
+        _, state, self._channel.sent = await self._open(epoch)
         for command in first_commands(self.link, self._config, state):
             await self._desk.serve([Order(command, asyncio.get_running_loop().create_future())])
         head, state, sent = await self._open(epoch)

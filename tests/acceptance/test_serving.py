@@ -40,6 +40,29 @@ async def win(table: Table) -> dict[str, object]:
     return found
 
 
+async def test_with_new_tables_nothing_is_answered_again(
+    any_broker: str, ledger_url: str, link: str, floor: tuple[str, ...], tmp_path: Path
+) -> None:
+    """What is recorded at a start, before anything is said, knows how far the answers were sent."""
+    daemon = Daemon(tmp_path, processes.configuration(ledger_url, any_broker, floor))
+    try:
+        async with connected(any_broker) as pit:
+            daemon.start()
+            await asyncio.to_thread(daemon.wait_ready)
+            table = pit.table(link, "UTH-01")
+            await table.deal()
+            assert await asyncio.to_thread(daemon.terminate) == 0
+            said = len(pit.replies(link, table.name))
+            daemon.config.write_text(daemon.config.read_text() + processes.table("TCX-01", link))
+            daemon.start()
+            await back(daemon)
+            await pit.state(link, "TCX-01", next_seq=1, accepts_play=True)
+            await table.settle()
+            assert len(pit.replies(link, table.name)) == said + 1
+    finally:
+        daemon.end()
+
+
 async def quarantined(ledger_url: str) -> list[bytes]:
     ledger = await asyncpg.connect(ledger_url)
     rows = await ledger.fetch("SELECT payload FROM quarantine ORDER BY id")
