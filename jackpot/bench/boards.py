@@ -21,7 +21,7 @@ SHOWN_WITHIN_S = 20.0
 PAUSE_S = 0.4
 
 
-async def measure_board(at: Ground, say: Say, changes: int = 20) -> dict[str, Any]:
+async def measure_board(at: Ground, say: Say, changes: int) -> dict[str, Any]:
     """Close rounds one by one, and wait each time until the emulated board shows what was answered."""
     port = at.folder / "board"
     board = emulate("alpha", "01", 14)

@@ -59,7 +59,8 @@ async def _soak(say: Say, minutes: int) -> dict[str, Any]:
 
 async def _measure_all(say: Say, seconds: float) -> dict[str, Any]:
     async with ground() as at:
-        return {**await measure(at, say, seconds), "board": await measure_board(at, say)}
+        found = await measure(at, say, seconds)
+        return {**found, "board": await measure_board(at, say, changes=max(3, round(4 * seconds)))}
 
 
 async def _boards(say: Say, seconds: float) -> dict[str, Any]:
