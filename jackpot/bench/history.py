@@ -52,6 +52,6 @@ async def make_up(url: str, link: str, events: int) -> None:
                 count // EVENTS_A_ROUND,
             )
             done += count
-        await connection.execute("ANALYZE")
+        await connection.execute("VACUUM ANALYZE")
     finally:
         await connection.close()
