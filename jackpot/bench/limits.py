@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 import json
+import statistics
 import time
 import uuid
 from collections.abc import Callable
@@ -79,20 +80,20 @@ async def _post_one_wager(connection: asyncpg.Connection) -> None:
         )
 
 
-async def bare_commit_ms(url: str, commits: int) -> float:
-    """The median of one wager's transaction with nobody beside it."""
+async def bare_commit_ms(url: str, per_second: int, seconds: float) -> float:
+    """The median of one wager's transaction with nobody beside it; a server that sleeps in between is slower to it."""
     await prepare(url)
     connection = await connect_writer(url)
     taken = []
+    ends_at = time.perf_counter() + seconds
     try:
-        for _ in range(commits):
-            started = time.perf_counter()
+        while (started := time.perf_counter()) < ends_at:
             await _post_one_wager(connection)
             taken.append(time.perf_counter() - started)
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(max(0.0, 1 / per_second - taken[-1]))
     finally:
         await connection.close()
-    return sorted(taken)[len(taken) // 2] * 1000
+    return statistics.median(taken) * 1000
 
 
 class _Recorder:

@@ -14,7 +14,7 @@ from jackpot.bench.run import TABLES, WINDOW, Say, load_tables
 
 CASES = {"no boards": (0, 0), "50 boards": (50, 0), "50 boards, 10 stuck": (50, 10)}
 """How many, and how many of them stuck."""
-TIMES = 2
+TIMES = 4
 """Each case is measured so often, in turn: what differs between two of the same case is noise."""
 EVENTS_PER_SECOND = 1000
 SETTLE_S = 3.0

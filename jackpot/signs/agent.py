@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
@@ -13,6 +13,9 @@ from jackpot.signs.face import WIN_SECONDS, LinkView
 from jackpot.signs.history import History
 from jackpot.signs.keeper import Keeper, SignBoard
 from jackpot.signs.messages import UnreadableError, read_award, read_meter, read_state
+
+SPREAD_SECONDS: Final = 0.1
+"""The boards are told one after another within this: at once, fifty would hold up the money for a moment."""
 
 log = structlog.get_logger()
 
@@ -29,11 +32,12 @@ class BoardAgent:
         self._views: dict[str, LinkView] = {board.link: LinkView(win_seconds) for board in boards}
         self._keepers: dict[str, list[Keeper]] = {link: [] for link in self._views}
         places = [(board.wiring.port, board.wiring.address) for board in boards]
-        for board in boards:
+        for place, board in enumerate(boards):
             if places.count((board.wiring.port, board.wiring.address)) > 1:
                 raise UserError(f"signs: {board.id}: another board has its port and address too")
             try:
-                keeper = Keeper(board, self._views[board.link], lines, history)
+                behind = SPREAD_SECONDS * place / len(boards)
+                keeper = Keeper(board, self._views[board.link], lines, history, behind_seconds=behind)
             except ValueError as error:
                 raise UserError(f"signs: {board.id}: {error}") from error
             self._keepers[board.link].append(keeper)

@@ -33,12 +33,15 @@ class SignBoard:
 
 
 class Keeper:
-    def __init__(self, board: SignBoard, view: LinkView, lines: Lines, history: History) -> None:
+    def __init__(
+        self, board: SignBoard, view: LinkView, lines: Lines, history: History, *, behind_seconds: float
+    ) -> None:
         self._sign = board
         self._wiring = board.wiring.resolved()
         self._view = view
         self._lines = lines
         self._history = history
+        self._behind_seconds = behind_seconds
         self._news = asyncio.Event()
         self._connected = False
         self._told: Told | None = None
@@ -52,6 +55,7 @@ class Keeper:
         self._news.set()
 
     async def run(self) -> None:
+        await asyncio.sleep(self._behind_seconds)
         while True:
             try:
                 await self._connect_and_keep()
@@ -104,6 +108,8 @@ class Keeper:
                 await self._news.wait()
         except TimeoutError:
             pass
+        # What wakes this board wakes the others too: each has its own moment after it.
+        await asyncio.sleep(self._behind_seconds)
 
     async def _farewell(self, board: Board) -> None:
         """From now on no one vouches for the figure."""
