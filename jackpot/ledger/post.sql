@@ -1,6 +1,6 @@
 -- One batch of decisions, all or nothing. $1 to $22 are the link and its new head, $23 to $30 the events,
--- $31 to $36 the rounds they touched, $37 everything that comes seldom, as one JSON object. Parameters and tables are
--- given only if they changed.
+-- $31 to $36 the rounds they touched; $37 is everything that comes seldom, as one JSON object. Parameters and tables
+-- are given only if they changed.
 -- The head moves only from the epoch and event where the desk believes it to be; otherwise nothing is written.
 WITH head AS (
     UPDATE links SET n = $4, chain = $5, at = $6, journal = $8, entry = $9, award = $10,
@@ -23,8 +23,9 @@ WITH head AS (
 ), changed_rounds AS (
     UPDATE rounds SET phase = touched.phase, n = touched.n, document = touched.document FROM touched
     WHERE rounds.table_id = touched.table_id AND rounds.round = touched.round AND touched.opened_n IS NULL
+-- SELDOM: most batches have nothing of what follows, and are spared the opening of its tables.
 ), rest AS (
-    SELECT head.link, head.at, $37::jsonb AS document FROM head WHERE $37::jsonb IS NOT NULL
+    SELECT head.link, head.at, $37::jsonb AS document FROM head
 ), new_journals AS (
     INSERT INTO journals (link, n, at, day, journal, kind, table_id, round, award, wagers, wagered, recoverable, pool, reserve, house, awarded,
         wagered_after, recoverable_after, pool_after, reserve_after, house_after, awarded_after)
@@ -67,5 +68,6 @@ WITH head AS (
     INSERT INTO parameters (link, at, version, n, parameters)
     SELECT rest.link, rest.at, p.* FROM rest, jsonb_to_recordset(document -> 'parameters')
         AS p (version int, n bigint, parameters jsonb)
+-- END
 )
 SELECT count(*) FROM head
