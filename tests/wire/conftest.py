@@ -2,10 +2,12 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 import pytest
 import uvloop
+
+from tests.wire.peers import quiet_loop
 
 
 def pytest_asyncio_loop_factories(
@@ -20,3 +22,9 @@ def pytest_asyncio_loop_factories(
 def name() -> str:
     """Names of its own for each test, for tests share a broker."""
     return uuid.uuid4().hex[:12]
+
+
+@pytest.fixture
+async def calm_loop() -> AsyncIterator[None]:
+    async with quiet_loop():
+        yield

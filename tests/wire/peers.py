@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
-from jackpot.wire.mqtt import Broker, Message
+from jackpot.wire.mqtt import Broker, Connection, Message, OnMessage
 
 PATIENCE_S = 60.0
 CONNACK = b"\x20\x02\x00\x00"
@@ -101,3 +101,14 @@ async def quiet_loop() -> AsyncIterator[None]:
     yield
     await asyncio.sleep(0)
     assert complaints == []
+
+
+async def opened(broker: Broker, on_message: OnMessage | None = None) -> Connection:
+    """Subscribed to one topic filter, as `greet` expects it."""
+    return await Connection.open(broker, "client", on_message=on_message or Inbox(), subscriptions=[("a/#", 1)])
+
+
+async def forever(reader: asyncio.StreamReader) -> None:
+    """Reads until the client leaves."""
+    while await reader.read(65_536):
+        pass
