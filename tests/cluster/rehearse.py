@@ -1,13 +1,14 @@
 """The floor on engines made for more than one machine: `python -m tests.cluster.rehearse --kills N`, or `make cluster`.
 
 Three machines, two daemons, four links whose tables play on through everything. Each kind of death comes N times, each
-when all is whole again. At the end the ledger of each of the three machines is audited against what tables were told.
+when all is whole again and both daemons lead two of the links. At the end the ledger of each of the three machines is audited against what tables were told.
 """
 
 import argparse
 import asyncio
 import statistics
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from itertools import pairwise
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from jackpot import logs
 from jackpot.ledger.connection import connect
+from jackpot.ledger.lease import survey
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.cluster.machines import FILES, NATS, PATRONI, Machines, three_machines
@@ -27,6 +29,7 @@ LINKS = ("one", "two", "three", "four")
 TABLES = {f"BE-{nth:02d}": link for nth, link in enumerate(LINKS * 2, start=1)}
 SHARE = "[leases]\nshare = true\n"
 """The links are spread over both daemons, and change hands as one dies and comes back."""
+SHARED_WITHIN_S = 60.0
 
 Kill = Callable[[int], Awaitable[None]]
 
@@ -72,6 +75,20 @@ class Rehearsal:
         await asyncio.to_thread(self.machines.wait_whole)
         for daemon in self.daemons:
             await asyncio.to_thread(daemon.wait_alive)
+        await self.shared_evenly()
+
+    async def shared_evenly(self) -> None:
+        """Until each daemon leads its share of the links."""
+        connection = await connect(self.machines.database_url("postgres"))
+        try:
+            async with asyncio.timeout(SHARED_WITHIN_S):
+                while True:
+                    led = Counter(lease.holder for lease in await survey(connection) if lease.valid)
+                    if list(led.values()) == [len(LINKS) // len(self.daemons)] * len(self.daemons):
+                        return
+                    await asyncio.sleep(0.2)
+        finally:
+            await connection.close()
 
     async def repeat(self, what: str, kills: int, kill: Kill) -> None:
         for nth in range(kills):
@@ -168,7 +185,8 @@ async def report(rehearsal: Rehearsal, took_s: float) -> None:
     for what, gaps in rehearsal.gaps.items():
         print(f"{what:40}{len(gaps):6}{statistics.median(gaps):7.1f} s{max(gaps):7.1f} s")
     print(
-        f"\n{floor.answered} events accepted on {len(LINKS)} links and {len(TABLES)} tables, {awards} awards, "
+        f"\n{floor.answered} events accepted on {len(LINKS)} links, shared evenly by {len(rehearsal.daemons)} daemons before "
+        f"each death, and {len(TABLES)} tables, {awards} awards, "
         f"timeline {timeline}, {took_s:.0f} s.\n"
         "The ledgers of all three machines have every one of them once, balance, and verify. Nothing is lost."
     )

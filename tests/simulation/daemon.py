@@ -113,6 +113,7 @@ class Daemon:
                 pool=pool,
                 quarantine=cast("Any", Quarantine()),
                 holder=self.process.name,
+                reaches_broker=lambda: self.network.reaches_broker(self.process),
                 share=self.share,
                 clock=self._clock,
                 at_point=self._at_point,

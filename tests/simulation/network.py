@@ -125,6 +125,7 @@ class Network:
         self.context = copy_context()  # nobody's: the network runs whoever is stopped
         self.accept: Callable[[Pipe], Listener | None] = lambda _: None
         """The broker's door: None while it is down."""
+        self.broker_up: Callable[[], bool] = lambda: True
         self._chance = chance
         self._typical_s = typical_s
         self._blocked_until: dict[str, float] = {}
@@ -138,6 +139,9 @@ class Network:
     def block(self, process: Process, seconds: float) -> None:
         """What is sent from now on arrives when it is over, if the connection lives so long."""
         self._blocked_until[process.name] = self.loop.time() + seconds
+
+    def reaches_broker(self, process: Process) -> bool:
+        return self.broker_up() and self._blocked_until.get(process.name, 0.0) <= self.loop.time()
 
     async def connect(self, process: Process, client: asyncio.Protocol) -> None:
         await asyncio.sleep(self._chance.expovariate(1 / self._typical_s))

@@ -64,6 +64,7 @@ class World:
         self.network = Network(loop, self.chance("network"), lifelike(chance.choice([0.002, 0.02, 0.1])))
         self.broker = Broker(loop, self.trace)
         self.network.accept = self.broker.accept
+        self.network.broker_up = lambda: self.broker.up
         self.database = Database(loop, self.trace, self.chance("database"), lifelike(chance.choice([0.002, 0.02, 0.1])))
         self.auditor = Auditor(
             {
