@@ -115,20 +115,10 @@ configuration() {
   for unit in "$here"/systemd/*; do put 644 "$unit" "/etc/systemd/system/$(basename "$unit")"; done
 }
 
-# With systemd by it, in a container or a rehearsal by hand.
 restart() {
-  if [ -d /run/systemd/system ]; then
-    systemctl daemon-reload
-    systemctl enable --quiet "$1"
-    systemctl restart "$1"
-  else
-    case "$1" in
-      postgresql) pg_ctlcluster "$version" main restart || pg_ctlcluster "$version" main start ;;
-      mosquitto) ! [ -s /run/mosquitto.pid ] || kill "$(cat /run/mosquitto.pid)" 2>/dev/null || true
-        sleep 1; setsid mosquitto -c /etc/mosquitto/mosquitto.conf >/var/log/mosquitto/rehearsal.log 2>&1 & echo $! >/run/mosquitto.pid ;;
-      *) echo "install: no systemd here: start $1 by hand" ;;
-    esac
-  fi
+  systemctl daemon-reload
+  systemctl enable --quiet "$1"
+  systemctl restart "$1"
 }
 
 as_postgres() {
@@ -162,5 +152,5 @@ step "broker"
 restart mosquitto
 step "daemon"
 restart jackpot.service
-[ ! -d /run/systemd/system ] || systemctl enable --quiet --now jackpot-backup.timer
+systemctl enable --quiet --now jackpot-backup.timer
 step "done. Next: make the first engineer (jackpot user add), then look at jackpot check."
