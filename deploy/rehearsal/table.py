@@ -16,7 +16,7 @@ ROUND: tuple[tuple[str, dict[str, object]], ...] = (
     ("round.opened", {}),
     ("wager.placed", {"position": 1, "multiplier": 5}),
     ("round.closed", {}),
-    ("hand.entered", {"position": 1, "cards": ["Ah", "Kh"], "community": ["Qh", "Jh", "Th"]}),
+    ("hand.entered", {"position": 1, "cards": ["Ah", "Kh"], "community": ["Qh", "Jh", "9h"]}),
     ("round.settled", {}),
 )
 

@@ -3,7 +3,9 @@
 A command's module has a function `command` with typer's annotations. Nothing here decides anything.
 """
 
+import errno
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -38,6 +40,8 @@ COMMANDS: dict[str, str] = {
 }
 """Each command and its line in `jackpot --help`; its module is `jackpot.cli.<name>` (`-` written `_`)."""
 
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 
 class LazyGroup(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
@@ -55,6 +59,16 @@ class LazyGroup(TyperGroup):
         single.command(cmd_name, help=COMMANDS[cmd_name])(found)
         return typer.main.get_command(single)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Whoever reads what we write may have had enough, as `head` does. That is no failure."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is left in its buffer
+            raise typer.Exit(0) from None
+        return result
+
 
 app = typer.Typer(cls=LazyGroup, add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -70,5 +84,9 @@ def main() -> None:
     except UserError as error:
         print(f"jackpot: {error}", file=sys.stderr)  # noqa: T201
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        sys.exit(0)
+    except OSError as error:
+        if error.errno not in DISK_ERRORS:
+            raise
+        print(f"jackpot: the output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(2)

@@ -65,8 +65,15 @@ async def _read(connection: AsyncConnection, name: str) -> Slip:
 
 
 def _hand(award: Award) -> SlipHand:
-    cards, community = award.working["cards"], award.working["community"]
-    return SlipHand(award.position, award.entry, award.multiplier, tuple(cards), tuple(community))
+    working = award.working
+    return SlipHand(
+        position=award.position,
+        entry=award.entry,
+        multiplier=award.multiplier,
+        stake_cents=working["stake_cents"],
+        cards=tuple(working["cards"]),
+        community=tuple(working["community"]),
+    )
 
 
 async def _claim(connection: AsyncConnection, award: Award) -> list[Award]:

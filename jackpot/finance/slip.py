@@ -10,7 +10,7 @@ from jackpot.finance.amounts import cents, grouped
 from jackpot.link.awards import Award, Till
 from jackpot.link.commands import NotPossible, parameters_from
 from jackpot.link.money import Balances, whole_cents
-from jackpot.link.parameters import Parameters, Reading
+from jackpot.link.parameters import Reading
 from jackpot.link.rounds import PERCENTAGE, Hand, Round, Wager
 from jackpot.link.state import LinkState, Table
 from jackpot.rules.cards import DECK
@@ -21,8 +21,14 @@ class SlipHand(Struct, frozen=True, forbid_unknown_fields=True):
     position: int
     entry: int
     multiplier: int
+    stake_cents: int
+    """As it was placed: the unit may have changed since."""
     cards: tuple[str, ...]
     community: tuple[str, ...]
+
+    @property
+    def unit_cents(self) -> int:
+        return self.stake_cents // self.multiplier
 
 
 class Move(Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,6 +86,10 @@ class Slip(Struct, frozen=True, forbid_unknown_fields=True):
     chain: str
 
     @property
+    def winner(self) -> SlipHand:
+        return next(hand for hand in self.hands if hand.position == self.award["position"])
+
+    @property
     def waited(self) -> bool:
         return self.made.n != self.confirmed.n
 
@@ -114,7 +124,7 @@ def work_out(slip: Slip) -> Award:
     try:
         parameters = parameters_from(slip.parameters)
         position, table, at = int(shown["position"]), str(shown["table"]), str(shown["at"])
-        round_ = Round(table, str(shown["round"]), wagers=_wagers(slip, parameters), hands=_hands(slip, game))
+        round_ = Round(table, str(shown["round"]), wagers=_wagers(slip), hands=_hands(slip, game))
         link = str(shown["link"])
     except (NotPossible, msgspec.ValidationError, KeyError, TypeError, ValueError) as error:
         raise NotWorkableError(f"it cannot be read: {error}") from error
@@ -137,8 +147,11 @@ def work_out(slip: Slip) -> Award:
     return award
 
 
-def _wagers(slip: Slip, parameters: Parameters) -> dict[int, Wager]:
-    return {hand.position: Wager(hand.multiplier, parameters.unit_cents * hand.multiplier) for hand in slip.hands}
+def _wagers(slip: Slip) -> dict[int, Wager]:
+    for hand in slip.hands:
+        if hand.multiplier < 1 or hand.stake_cents != hand.multiplier * hand.unit_cents:
+            raise NotWorkableError(f"{cents(hand.stake_cents)} is no wager at {hand.multiplier}x")
+    return {hand.position: Wager(hand.multiplier, hand.stake_cents) for hand in slip.hands}
 
 
 def _hands(slip: Slip, game: JackpotGame) -> dict[int, Hand]:
@@ -166,7 +179,7 @@ def arithmetic(slip: Slip) -> Iterator[str]:
     """The sum, line by line, as it is done by hand."""
     award, working = slip.award, slip.working
     if slip.base is None:
-        units = f"{award['multiplier']} x {cents(slip.parameters['unit_cents'])}"
+        units = f"{slip.winner.multiplier} x {cents(slip.winner.unit_cents)}"
         yield f"Stake: {units} = {cents(working['stake_cents'])}"
         yield f"{working['odds']} for 1 x {cents(working['stake_cents'])} = {cents(award['amount_cents'])}"
         return

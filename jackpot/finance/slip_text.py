@@ -28,14 +28,14 @@ Section = tuple[str, list[tuple[str, str]]]
 def sections(slip: Slip) -> Iterator[Section]:
     """What is printed, in order: each section its title, each line its label and its text."""
     award = slip.award
-    hand = next(hand for hand in slip.hands if hand.position == award["position"])
+    hand = slip.winner
     yield (
         "Hand",
         [
             ("Table", f"{award['table']} ({slip.game}) of link {award['link']}"),
             ("Round", f"{award['round']}, position {award['position']}"),
             ("Hand", f"{RANKS[Rank(award['rank'])]}: {_cards(hand)}"),
-            ("Wager", f"{hand.multiplier} x {cents(slip.parameters['unit_cents'])} {slip.currency}"),
+            ("Wager", f"{hand.multiplier} x {cents(hand.unit_cents)} {slip.currency}"),
         ],
     )
     yield "Order", list(_order(slip))

@@ -138,7 +138,7 @@ class Till:
                 shared_by=1,
                 rules=(game.pay_table, *multiplied),
                 decisions=("D12",),
-                working={"odds": ODDS[hand.rank], "stake_cents": wager.stake_cents},
+                working={"odds": ODDS[hand.rank]},
             )
             self.post(Kind.ODDS, round_, award=award, house=-micros(amount), awarded=micros(amount))
 
@@ -217,7 +217,12 @@ class Till:
         """Makes the award and returns its number."""
         self.number += 1
         what["decisions"] = tuple(sorted(what["decisions"], key=lambda decision: int(decision[1:])))
-        what["working"] |= {"cards": list(hand.cards), "community": list(hand.community)}
+        wager = round_.wagers[position]
+        what["working"] |= {
+            "stake_cents": wager.stake_cents,
+            "cards": list(hand.cards),
+            "community": list(hand.community),
+        }
         award = Award(
             number=self.number,
             link=self.link,
@@ -226,7 +231,7 @@ class Till:
             position=position,
             entry=hand.entry,
             rank=hand.rank,
-            multiplier=round_.wagers[position].multiplier,
+            multiplier=wager.multiplier,
             at=self.at,
             parameters_version=self.parameters_version,
             **what,

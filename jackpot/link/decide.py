@@ -166,9 +166,10 @@ def _wager_placed(parameters: Parameters, table: Table, round_: Round, event: ev
             game.one_wager,
         )
     if not 1 <= multiplier <= game.multiplier_max:
+        possible = "1" if game.multiplier_max == 1 else f"1 to {game.multiplier_max}"
         return Refused(
             Code.BAD_MULTIPLIER,
-            f"The multiplier is 1 to {game.multiplier_max} in {game.name}, not {multiplier}.",
+            f"The multiplier is {possible} in {game.name}, not {multiplier}.",
             game.multipliers,
         )
     stake = parameters.unit_cents * multiplier

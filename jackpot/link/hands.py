@@ -90,7 +90,7 @@ def _cards_refusal(table: Table, round_: Round, event: ev.HandEntered) -> Refuse
             Code.WRONG_CARD_COUNT,
             f"{game.name} has {game.cards} cards and {game.community} community cards, "
             f"not {len(own)} and {len(community)}.",
-            game.wrong_card_count,
+            game.wrong_card_count if len(own) != game.cards else game.wrong_community_count,
         )
     unknown = [card for card in (*own, *community) if card not in DECK]
     if unknown:

@@ -14,6 +14,7 @@ from jackpot.rules import (
     three_card_poker_xtreme,
     ultimate_texas_holdem,
 )
+from jackpot.rules.card_round import CardGame
 from jackpot.rules.cards import DECK
 from jackpot.rules.poker import best_five, three_cards
 from jackpot.rules.refusal import Code, RefusalError
@@ -77,23 +78,25 @@ def explain_hand(game: str, hand: Sequence[str]) -> Explanation:
     return _EXPLAIN[game](tuple(hand))
 
 
-def read_card(written: str) -> str:
+def read_card(written: str, one_deck: str | None = None) -> str:
     """A card as people write it ("10h", "AS", "K♦") by its code."""
     code = written.strip().upper().replace("10", "T")
     code = code[:-1] + code[-1:].translate(str.maketrans("♣♦♥♠CDHS", "cdhscdhs"))
     if code not in DECK:
-        raise RefusalError(Code.UNKNOWN_CARD, f'no card "{written}"; a card is rank and suit, like As, Td, 9h, 2c')
+        message = f'no card "{written}"; a card is rank and suit, like As, Td, 9h, 2c'
+        raise RefusalError(Code.UNKNOWN_CARD, message, one_deck)
     return code
 
 
-def _cards(hand: Sequence[str], counts: Mapping[int, str]) -> tuple[str, ...]:
+def _cards(game: CardGame, hand: Sequence[str], counts: Mapping[int, str]) -> tuple[str, ...]:
     if len(hand) not in counts:
         ways = "; or ".join(f"{count}: {what}" for count, what in counts.items())
-        raise RefusalError(Code.WRONG_CARD_COUNT, f"cards given: {len(hand)}; give {ways}")
-    cards = tuple(read_card(card) for card in hand)
+        raise RefusalError(Code.WRONG_CARD_COUNT, f"cards given: {len(hand)}; give {ways}", game.wrong_player_count)
+    cards = tuple(read_card(card, game.one_deck) for card in hand)
     if len(set(cards)) < len(cards):
         twice = next(card for card in cards if cards.count(card) > 1)
-        raise RefusalError(Code.DUPLICATE_CARD, f"{twice} is given twice; the game is played with one deck")
+        message = f"{twice} is given twice; the game is played with one deck"
+        raise RefusalError(Code.DUPLICATE_CARD, message, game.one_deck)
     return cards
 
 
@@ -108,7 +111,7 @@ def _line(wager: str, outcome: str, verdict: Verdict, when: str = "") -> PayLine
         case Lost(rule):
             return PayLine(wager, outcome, "loses", rule)
         case Pushed(rule):
-            return PayLine(wager, outcome, "pushes", rule)
+            return PayLine(wager, outcome, f"pushes{when}", rule)
         case _:
             assert_never(verdict)
 
@@ -131,7 +134,7 @@ _IF_IT_WINS: Final = ", if the hand wins"
 
 
 def _bullseye(hand: tuple[str, ...]) -> Explanation:
-    cards = _cards(hand, {5: "the position's own cards"})
+    cards = _cards(bullseye.GAME, hand, {5: "the position's own cards"})
     arrangements = bullseye.arrangements(cards)
     findings = [
         Finding(
@@ -166,7 +169,8 @@ def _arranged(arrangement: bullseye.Arrangement) -> str:
 
 
 def _ultimate_texas_holdem(hand: tuple[str, ...]) -> Explanation:
-    cards = _cards(hand, {5: "two hole cards and the flop", 7: "two hole cards and the five community cards"})
+    ways = {5: "two hole cards and the flop", 7: "two hole cards and the five community cards"}
+    cards = _cards(ultimate_texas_holdem.GAME, hand, ways)
     name = ultimate_texas_holdem.GAME.name
     jackpot, jackpot_line = _jackpot(name, cards[:5], f"hole cards and flop: {' '.join(cards[:5])}")
     if len(cards) == 5:
@@ -191,7 +195,7 @@ def _three_card_poker_xtreme(hand: tuple[str, ...]) -> Explanation:
         6: "the position's cards and the dealer's three",
         8: "the position's cards, the two community cards and the dealer's three",
     }
-    cards = _cards(hand, ways)
+    cards = _cards(three_card_poker_xtreme.GAME, hand, ways)
     name, own = three_card_poker_xtreme.GAME.name, cards[:3]
     three = three_cards(own)
     findings = [Finding("hand", three.name, f"the position's cards: {' '.join(own)}", "TCX 3.14")]
@@ -216,7 +220,7 @@ def _three_card_poker_xtreme(hand: tuple[str, ...]) -> Explanation:
 
 def _prosperity_3_pictures(hand: tuple[str, ...]) -> Explanation:
     game = prosperity_3_pictures
-    cards = _cards(hand, {3: "the position's cards", 6: "the position's cards and the dealer's three"})
+    cards = _cards(game.GAME, hand, {3: "the position's cards", 6: "the position's cards and the dealer's three"})
     player = game.picture_hand(cards[:3])
     if len(cards) == 3:
         return Explanation(
@@ -261,17 +265,19 @@ def _fast_action_roulette(hand: tuple[str, ...]) -> Explanation:
         return Explanation(game.NAME, (winning,), (of_link,), _pay_lines(game.STRAIGHT_UP))
     drawn = game.read_bonus(bonus)
     outcome = game.winning_outcome(winning, drawn)
+    among = "is among" if winning in drawn else "is not among"
     supers = " ".join(game.super_bonus_links(drawn)) or "none"
-    scatter = "yes" if game.is_scatter_bonus(drawn) else "no"
+    scatter = game.is_scatter_bonus(drawn)
     findings = (
         of_link,
-        Finding("winning_number", outcome, f"{winning} among the ten Bonus Numbers", "FAR 4.1"),
+        Finding("winning_number", outcome, f"{winning} {among} the ten Bonus Numbers", "FAR 4.1"),
         Finding("super_bonus_links", supers, "links whose four numbers are all Bonus Numbers", "FAR 1.1.11"),
-        Finding("scatter_bonus", scatter, "a Bonus Number in each of the ten links", "FAR 1.1.8"),
+        Finding("scatter_bonus", "yes" if scatter else "no", "a Bonus Number in each of the ten links", "FAR 1.1.8"),
     )
     verdicts = game.verdicts_of_round(winning, drawn)
     scattered = game.SCATTER_BONUS.wager
-    lines = [_line(bet, bet if bet == scattered else outcome, verdict) for bet, verdict in verdicts.items()]
+    outcomes = {scattered: scattered if scatter else f"no_{scattered}"}
+    lines = [_line(bet, outcomes.get(bet, outcome), verdict) for bet, verdict in verdicts.items()]
     return Explanation(game.NAME, (winning, *bonus), findings, tuple(lines))
 
 

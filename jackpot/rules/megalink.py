@@ -112,6 +112,8 @@ class JackpotGame:
     late_wager: str
     withdrawn_wager: str
     wrong_card_count: str
+    wrong_community_count: str | None
+    """None where there are no such cards."""
     accompanying: str
     cancel: str
 
@@ -143,6 +145,7 @@ GAMES: Final[Mapping[str, JackpotGame]] = MappingProxyType(
                 late_wager="BE 5.5",
                 withdrawn_wager="BE 5.6",
                 wrong_card_count="BE 5.7",
+                wrong_community_count=None,
                 accompanying="BE 5.12",
                 cancel="BE 5.12.1",
             ),
@@ -169,6 +172,7 @@ GAMES: Final[Mapping[str, JackpotGame]] = MappingProxyType(
                 late_wager="UTH 5.5",
                 withdrawn_wager="UTH 5.6",
                 wrong_card_count="UTH 5.7",
+                wrong_community_count="UTH 5.3",
                 accompanying="UTH 5.12",
                 cancel="UTH 5.12.1",
             ),
@@ -195,6 +199,7 @@ GAMES: Final[Mapping[str, JackpotGame]] = MappingProxyType(
                 late_wager="TCX 5.5",
                 withdrawn_wager="TCX 5.6",
                 wrong_card_count="TCX 5.7",
+                wrong_community_count="TCX 5.3",
                 accompanying="TCX 5.12",
                 cancel="TCX 5.12.1",
             ),

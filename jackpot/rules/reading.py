@@ -2,6 +2,7 @@
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final
@@ -38,7 +39,9 @@ _DECODER: Final = json.JSONDecoder(object_pairs_hook=_object_of, parse_int=_boun
 
 def round_texts(data: bytes) -> list[str]:
     """If the whole input is one JSON value it is one round, otherwise every line is one; blank lines are skipped."""
-    text = data.decode("utf-8", "surrogateescape")  # what is not UTF-8 is answered in its own place
+    text = data.removeprefix(BOM_UTF8).decode(
+        "utf-8", "surrogateescape"
+    )  # what is not UTF-8 is answered in its own place
     if _is_one_value(text):
         return [text]
     return [line for line in text.split("\n") if line and not line.isspace()]

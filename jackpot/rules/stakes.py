@@ -31,7 +31,9 @@ def read_maximums(value: object, wagers: Collection[str]) -> Maximums:
         fields = an_object_with(limits, where, _LIMIT_FIELDS)
         min_cents = an_integer(fields["min_cents"], f"{where}: min_cents")
         max_cents = an_integer(fields["max_cents"], f"{where}: max_cents")
-        if not 0 <= min_cents <= max_cents <= INTEGER_MAX:
+        if max_cents > INTEGER_MAX:
+            raise RefusalError(Code.BAD_LIMITS, f"{where}: max_cents must be at most {INTEGER_MAX:,}")
+        if not 0 <= min_cents <= max_cents:
             raise RefusalError(Code.BAD_LIMITS, f"{where}: min_cents must lie between 0 and max_cents")
         maximums[wager] = max_cents
     return maximums

@@ -15,6 +15,7 @@ from jackpot.cli import slip as slip_command
 from jackpot.cli import verify as verify_command
 from jackpot.finance.read_slip import read_slip
 from jackpot.finance.slip import Slip, arithmetic, problems
+from jackpot.finance.slip_text import as_text
 from tests.finance.terminal import at_terminal, write_config
 from tests.ledger.scribe import Scribe, play_every_kind, scribe_at
 
@@ -80,6 +81,14 @@ def new_parameters_with_the_win(scribe: Scribe) -> None:
     everything_in_one_round(scribe)
 
 
+def the_unit_changed_since_the_wager(scribe: Scribe) -> None:
+    scribe.deal("UTH-01", {1: 2, 2: 3, 3: 1})
+    scribe.change_parameters("at_once", unit_cents=1_000)
+    scribe.enter("UTH-01", 1, "5h 6h", "7h 8h 9h")
+    scribe.enter("UTH-01", 2, "Ah 2h", "7h 8h 9h")
+    scribe.settle("UTH-01")
+
+
 SCENES: dict[str, Callable[[Scribe], None]] = {
     "every kind": play_every_kind,
     "two Straight Flushes": two_straight_flushes,
@@ -87,6 +96,7 @@ SCENES: dict[str, Callable[[Scribe], None]] = {
     "freed by a void": freed_by_a_void,
     "freed by a pit manager": freed_by_a_pit_manager,
     "new parameters with the win": new_parameters_with_the_win,
+    "the unit changed since the wager": the_unit_changed_since_the_wager,
 }
 
 
@@ -102,6 +112,14 @@ async def test_every_slip_works_out(scribe: Scribe, engine: AsyncEngine, scene: 
         assert slip.award["amount_cents"] == award.amount_cents
         *_, last = arithmetic(slip)
         assert f"{award.amount_cents // 100:,}.{award.amount_cents % 100:02d}" in last
+
+
+async def test_the_stake_is_as_it_was_placed(scribe: Scribe, engine: AsyncEngine) -> None:
+    the_unit_changed_since_the_wager(scribe)
+    fixed, share = sorted(await slips(scribe, engine), key=lambda slip: -slip.winner.multiplier)
+    assert [(slip.winner.multiplier, slip.winner.stake_cents) for slip in (fixed, share)] == [(3, 1_500), (2, 1_000)]
+    assert next(arithmetic(fixed)) == "Stake: 3 x 5.00 = 15.00"
+    assert "2 x 5.00 SGD" in as_text(share)
 
 
 async def test_it_names_who_confirmed_and_what_it_waited_for(scribe: Scribe, engine: AsyncEngine) -> None:

@@ -146,6 +146,13 @@ HANDS: list[Row] = [
     (
         "UTH-01",
         "hand.entered",
+        {"round": "now", "position": 4, "cards": ["5h", "Jd"], "community": []},
+        "wrong_card_count",
+        "UTH 5.3",
+    ),
+    (
+        "UTH-01",
+        "hand.entered",
         {"round": "now", "position": 4, "cards": ["5h", "5h"], "community": ["xx", "8h", "9h"]},
         "unknown_card",
         "UTH 2.1",

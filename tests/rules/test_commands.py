@@ -150,3 +150,29 @@ def test_explain_answers_bad_use_in_one_line(arguments: list[str]) -> None:
     answer = call("explain", *arguments).exception
     assert isinstance(answer, UserError)
     assert "\n" not in str(answer)
+
+
+def test_output_that_cannot_be_written_is_one_line() -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-c", "from jackpot.cli import main; main()", "explain", "tcx", "Ah", "Kh", "Qh"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (
+        2,
+        b"jackpot: the output cannot be written: No space left on device\n",
+    )
+
+
+def test_a_reader_that_has_had_enough_is_no_failure() -> None:
+    many = "\n".join([FAR] * 2_000)
+    command = [sys.executable, "-c", "from jackpot.cli import main; main()", "settle"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as settling:
+        assert settling.stdin is not None
+        assert settling.stdout is not None
+        settling.stdin.write(many)
+        settling.stdin.close()
+        assert json.loads(settling.stdout.readline()) == FAR_RESULT
+        settling.stdout.close()
+        assert settling.stderr is not None
+        assert (settling.stderr.read(), settling.wait(60)) == ("", 0)

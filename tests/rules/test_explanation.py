@@ -56,6 +56,8 @@ def test_ultimate_texas_holdem_from_the_flop_and_from_the_whole_board() -> None:
     assert found(board) == {"hand": "straight_flush", "jackpot_hand": "none"}
     assert board.findings[0].how == "the best five: 9h 8h Qh Th Jh"
     assert pays(board)["trips"] == ("straight_flush", "40 to 1", "UTH 4.1.1")
+    pair = pays(explain("ultimate-texas-holdem", "Ah 9d 9c 4h 5s 7d Jc"))
+    assert pair["blind"] == ("pair", "pushes, if the hand wins", "UTH 3.10.4")
 
 
 def test_three_card_poker_xtreme_with_what_is_known() -> None:
@@ -83,7 +85,15 @@ def test_fast_action_roulette_a_number_and_a_round() -> None:
     spun = explain("fast-action-roulette", "s 0 00 S mbs 1 2 17 21 25 36")
     assert found(spun)["winning_number"] == "super_bonus_number"
     assert pays(spun)["super_bonus_win"] == ("super_bonus_number", "350 to 1", "FAR 4.2")
-    assert pays(spun)["scatter_bonus"][1] == "loses"
+    assert found(spun)["scatter_bonus"] == "no"
+    assert pays(spun)["scatter_bonus"][:2] == ("no_scatter_bonus", "loses")
+
+
+def test_fast_action_roulette_says_whether_the_number_is_a_bonus_number() -> None:
+    for winning, among in (("17", "17 is not among"), ("5", "5 is among")):
+        spun = explain("fast-action-roulette", f"{winning} 1 2 3 4 5 6 7 8 9 10")
+        (how,) = (finding.how for finding in spun.findings if finding.what == "winning_number")
+        assert how == f"{among} the ten Bonus Numbers"
 
 
 @pytest.mark.parametrize(
@@ -100,18 +110,19 @@ def test_what_is_no_card_is_refused(written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("game", "hand", "code"),
+    ("game", "hand", "code", "rule"),
     [
-        ("bullseye", "As Kd", "wrong_card_count"),
-        ("bullseye", "As As Kd Kc Ks", "duplicate_card"),
-        ("ultimate-texas-holdem", "As Kd Qd Jd Td 9d", "wrong_card_count"),
-        ("three-card-poker-xtreme", "As Kd Qd Jd", "wrong_card_count"),
-        ("prosperity-3-pictures", "As Kd Qd Jd", "wrong_card_count"),
-        ("fast-action-roulette", "17 18", "wrong_bonus_count"),
-        ("fast-action-roulette", "37", "unknown_number"),
+        ("bullseye", "As Kd", "wrong_card_count", "BE 5.7"),
+        ("bullseye", "As As Kd Kc Ks", "duplicate_card", "BE 2.1"),
+        ("bullseye", "Ax As Kd Kc Ks", "unknown_card", "BE 2.1"),
+        ("ultimate-texas-holdem", "As Kd Qd Jd Td 9d", "wrong_card_count", "UTH 5.7"),
+        ("three-card-poker-xtreme", "As Kd Qd Jd", "wrong_card_count", "TCX 5.7"),
+        ("prosperity-3-pictures", "As Kd Qd Jd", "wrong_card_count", "P3P 5.3"),
+        ("fast-action-roulette", "17 18", "wrong_bonus_count", "FAR 5.11"),
+        ("fast-action-roulette", "37", "unknown_number", "FAR 1.1.5"),
     ],
 )
-def test_a_hand_that_cannot_be_is_refused(game: str, hand: str, code: str) -> None:
+def test_a_hand_that_cannot_be_is_refused(game: str, hand: str, code: str, rule: str | None) -> None:
     with pytest.raises(RefusalError) as refused:
         explain(game, hand)
-    assert refused.value.code == code
+    assert (refused.value.code, refused.value.rule) == (code, rule)

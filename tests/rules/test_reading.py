@@ -29,6 +29,10 @@ def test_one_value_over_many_lines_is_one_round() -> None:
     assert round_texts(f"\n\n {pretty}\r\n\n".encode()) == [f"\n\n {pretty}\r\n\n"]
 
 
+def test_a_byte_order_mark_is_no_part_of_the_round() -> None:
+    assert round_texts(b"\xef\xbb\xbf" + GOOD.encode()) == [GOOD]
+
+
 @pytest.mark.parametrize("value", ["5", '"x"', "[]", "null", "[1,\n2]", '{"a": 1,\n"a": 2}', "[NaN]"])
 def test_any_one_value_is_one_round_that_is_refused(value: str) -> None:
     assert [refusal(settle(text))[0] for text in round_texts(value.encode())] == ["malformed"]
