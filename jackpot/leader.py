@@ -247,6 +247,9 @@ class Leader:
             log.warning("ledger_in_doubt", link=self.link.id, errors=[str(error) for error in group.exceptions])
             self._desk.state = None
             self._store.drop()
+        if (us := asyncio.current_task()) is not None and us.cancelling():
+            # A group that fails while it is cancelled tells of its errors alone (until Python 3.13).
+            raise asyncio.CancelledError
         return served
 
     async def _renew(self) -> None:

@@ -25,7 +25,16 @@ from tests.simulation.trace import Trace, lifelike
 T = TypeVar("T")
 
 WAITS = {
-    leader: ("LEASE_S", "RENEW_EVERY_S", "STANDBY_EVERY_S", "REQUESTS_EVERY_S", "AUDIT_EVERY_S"),
+    leader: (
+        "LEASE_S",
+        "RENEW_EVERY_S",
+        "STANDBY_EVERY_S",
+        "BROKER_PATIENCE_S",
+        "BROKERLESS_S",
+        "LOOK_EVERY_S",
+        "REQUESTS_EVERY_S",
+        "AUDIT_EVERY_S",
+    ),
     share: ("LOOK_EVERY_S", "LOOK_AGAIN_S", "REGAIN_WITHIN_S"),
     channel: ("METER_EVERY_S", "METER_AT_LEAST_EVERY_S", "NOTICES_EVERY_S"),
     desk: ("ATTEMPT_PAUSE_S",),

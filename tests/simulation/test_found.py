@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from jackpot.chores import Chores
 from jackpot.cli.verify import LANGUAGE
 from jackpot.desk import Desk
 from jackpot.floor.journal import MemoryJournal
 from jackpot.floor.table import TableController
-from jackpot.ledger.errors import Deposed, TryAgain
+from jackpot.leader import Leader
+from jackpot.ledger.errors import Deposed, TryAgain, Unknown
 from jackpot.ledger.load import Kept
 from jackpot.ledger.post import Batch
 from jackpot.ledger.record import Head
@@ -193,25 +195,52 @@ def test_a_desk_that_must_read_again_does_not_write_under_another_leaders_epoch(
     on_virtual_time(story)
 
 
+async def a_leader(loop: VirtualLoop, patch: pytest.MonkeyPatch) -> Leader:
+    """One that vouches for its link, just now."""
+    world = World(1, 1.0, (), loop)
+    set_stage(patch, loop, world.database, world.trace, 1)
+    daemon = Daemon(
+        "A",
+        loop,
+        world.network,
+        world.database,
+        world.config,
+        now=world.now,
+        restart_after_s=lambda: 1.0,
+        complain=pytest.fail,
+    )
+    await asyncio.sleep(0)
+    leader = daemon.leaders[0]
+    while not leader.vouches():
+        await asyncio.sleep(lifelike(0.001))
+    return leader
+
+
 def test_a_leader_vouches_for_nothing_before_it_has_read_where_the_link_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(loop: VirtualLoop) -> None:
-        world = World(1, 1.0, (), loop)
-        set_stage(monkeypatch, loop, world.database, world.trace, 1)
-        daemon = Daemon(
-            "A",
-            loop,
-            world.network,
-            world.database,
-            world.config,
-            now=world.now,
-            restart_after_s=lambda: 1.0,
-            complain=pytest.fail,
-        )
-        await asyncio.sleep(0)
-        leader = daemon.leaders[0]
-        while not leader.vouches():
-            await asyncio.sleep(lifelike(0.001))
+        leader = await a_leader(loop, monkeypatch)
         assert leader._channel._meter is not None
+
+    on_virtual_time(story)
+
+
+def test_a_leader_whose_ledger_fails_while_it_is_cancelled_ends_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fails_at_the_end(*_: object) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise Unknown("the connection broke") from None
+
+    monkeypatch.setattr(Chores, "audit", fails_at_the_end)
+
+    async def story(loop: VirtualLoop) -> None:
+        await a_leader(loop, monkeypatch)
+        await asyncio.sleep(lifelike(0.1))
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        _, left = await asyncio.wait(others, timeout=lifelike(10))
+        assert left == set()
 
     on_virtual_time(story)
 
