@@ -191,10 +191,12 @@ class TableController:
                 self._go_back(reply["next_seq"])
             case "link_suspended":
                 pass  # it is sent again in a while
-            case code:
+            case code if code in NOT_RECORDED:
+                if reply["seq"] in (seq, None):  # else it is about other words under our id, a stranger's perhaps
+                    self._answered(seq, reply)
+                    self._number_again(seq, after=seq)  # it was not used up, so what comes after it moves up
+            case _:
                 self._answered(seq, reply)
-                if code in NOT_RECORDED:
-                    self._number_again(seq)  # it was not used up, so what comes after it moves up
 
     def _answered(self, seq: int, reply: dict[str, Any]) -> None:
         self._journal.answered(seq)
@@ -225,12 +227,12 @@ class TableController:
         else:
             self._resend_all()
 
-    def _number_again(self, next_seq: int) -> None:
-        """Give what was never recorded new numbers, from the link's next one on."""
-        events = [json.loads(payload) for payload in self._journal.unanswered().values()]
+    def _number_again(self, next_seq: int, after: int = 0) -> None:
+        """Give what was never recorded new numbers, from `next_seq` on; what has one up to `after` keeps it."""
+        events = [json.loads(payload) for seq, payload in self._journal.unanswered().items() if seq > after]
         for event in events:
             self._journal.answered(event["seq"])
-        self._in_flight.clear()
+            self._in_flight.pop(event["seq"], None)
         self._next_seq = next_seq
         for event in events:
             payload = self._written({**event, "seq": self._next_seq})

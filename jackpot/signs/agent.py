@@ -45,7 +45,7 @@ class BoardAgent:
     async def run(self) -> None:
         """Until it is cancelled; then every board that can still be reached shows dashes."""
         async with asyncio.TaskGroup() as tasks:
-            for keeper in self._all():
+            for keeper in self.keepers():
                 tasks.create_task(keeper.run())
 
     def hear(self, kind: str, link: str, message: dict[str, Any], live: bool) -> None:
@@ -94,13 +94,13 @@ class BoardAgent:
             self._wake(link)
 
     def snapshot(self) -> list[dict[str, Any]]:
-        return [keeper.snapshot() for keeper in self._all()]
+        return [keeper.snapshot() for keeper in self.keepers()]
 
     @property
     def links(self) -> tuple[str, ...]:
         return tuple(self._views)
 
-    def _all(self) -> list[Keeper]:
+    def keepers(self) -> list[Keeper]:
         return [keeper for keepers in self._keepers.values() for keeper in keepers]
 
     def _wake(self, link: str) -> None:

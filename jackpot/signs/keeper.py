@@ -41,7 +41,7 @@ class Keeper:
         self._view = view
         self._lines = lines
         self._history = history
-        self._behind_seconds = behind_seconds
+        self.behind_seconds = behind_seconds
         self._news = asyncio.Event()
         self._connected = False
         self._told: Told | None = None
@@ -55,7 +55,7 @@ class Keeper:
         self._news.set()
 
     async def run(self) -> None:
-        await asyncio.sleep(self._behind_seconds)
+        await asyncio.sleep(self.behind_seconds)
         while True:
             try:
                 await self._connect_and_keep()
@@ -109,7 +109,7 @@ class Keeper:
         except TimeoutError:
             pass
         # What wakes this board wakes the others too: each has its own moment after it.
-        await asyncio.sleep(self._behind_seconds)
+        await asyncio.sleep(self.behind_seconds)
 
     async def _farewell(self, board: Board) -> None:
         """From now on no one vouches for the figure."""

@@ -245,32 +245,63 @@ def test_a_leader_whose_ledger_fails_while_it_is_cancelled_ends_all_the_same(mon
     on_virtual_time(story)
 
 
-def test_a_table_waits_for_its_own_answer_though_a_strangers_has_the_same_seq(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(loop: VirtualLoop) -> None:
+class ByHand:
+    """A table, and what is said to it in a link's name."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
         network = Network(loop, random.Random(1), 0.01)
-        broker = Broker(loop, Trace(loop.time))
-        network.accept = broker.accept
-        journal = MemoryJournal()
-        process = Process("table", loop)
+        self.broker = Broker(loop, Trace(loop.time))
+        network.accept = self.broker.accept
+        self.process = Process("table", loop)
+        self.journal = MemoryJournal()
+
+    async def plays(self, *rounds: str) -> list[dict[str, Any]]:
+        """Opens them all at once; returns the link's answers, as they come."""
         answers: list[dict[str, Any]] = []
 
         async def table() -> None:
-            async with TableController(BROKER, LINK, TABLE, journal=journal) as controller:
-                answers.append(await controller.say("round.opened", "r1"))
+            async with TableController(BROKER, LINK, TABLE, journal=self.journal) as controller:
+                for answer in asyncio.as_completed([controller.post("round.opened", round_) for round_ in rounds]):
+                    answers.append(await answer)
 
-        def tell(topic: str, **message: Any) -> None:
-            broker.pass_on(Sent(f"jackpot/v1/{LINK}/tables/{TABLE}/{topic}", json.dumps(message).encode(), retain=True))
+        await self.tell("state", table=TABLE, next_seq=1, round=None, pending=[], accepts_play=True, at=AT)
+        self.process.start(table)
+        await asyncio.sleep(1.0)
+        return answers
 
-        tell("state", table=TABLE, next_seq=1, round=None, pending=[], accepts_play=True, at=AT)
-        process.start(table)
+    async def tell(self, topic: str, **message: Any) -> None:
+        topic = f"jackpot/v1/{LINK}/tables/{TABLE}/{topic}"
+        self.broker.pass_on(Sent(topic, json.dumps(message).encode(), retain=True))
         await asyncio.sleep(1.0)
-        tell("replies", reply_to="a stranger's", seq=1, status="refused", code="id_reused", duplicate=False)
-        await asyncio.sleep(1.0)
-        assert list(journal.unanswered()) == [1]
-        event = json.loads(journal.unanswered()[1])
-        tell("replies", reply_to=event["id"], seq=1, status="accepted", duplicate=False, round="r1", result={})
-        await asyncio.sleep(1.0)
-        assert journal.unanswered() == {}
+
+    async def refuse(self, id_: str, seq: int) -> None:
+        await self.tell("replies", reply_to=id_, seq=seq, status="refused", code="id_reused", duplicate=False)
+
+    def unanswered(self) -> dict[int, str]:
+        return {seq: json.loads(payload)["id"] for seq, payload in self.journal.unanswered().items()}
+
+
+def test_a_table_waits_for_its_own_answer_though_a_strangers_has_its_seq_or_its_id() -> None:
+    async def story(loop: VirtualLoop) -> None:
+        link = ByHand(loop)
+        answers = await link.plays("r1")
+        (id_,) = link.unanswered().values()
+        await link.refuse("a stranger's", seq=1)
+        await link.refuse(id_, seq=9)
+        assert link.unanswered() == {1: id_}
+        await link.tell("replies", reply_to=id_, seq=1, status="accepted", duplicate=False, round="r1", result={})
+        assert link.unanswered() == {}
         assert [answer["status"] for answer in answers] == ["accepted"]
+
+    on_virtual_time(story)
+
+
+def test_what_a_table_said_before_an_event_that_is_refused_keeps_its_number() -> None:
+    async def story(loop: VirtualLoop) -> None:
+        link = ByHand(loop)
+        await link.plays("r1", "r2", "r3")
+        first, second, third = link.unanswered().values()
+        await link.refuse(second, seq=2)
+        assert link.unanswered() == {1: first, 2: third}
 
     on_virtual_time(story)
