@@ -47,13 +47,9 @@ class Bench:
         return self.layers / path.lstrip("/")
 
     def install(self, *parts: str, socket: Path = Path("/nowhere")) -> str:
-        argv = [self.deploy / "install.sh", "--site", "Test", "--host", "jackpot.example", *parts]
-        done = subprocess.run(
-            ["unshare", "--mount", "bash", "-euc", LAYERED, "-", self.layers, socket, JACKPOT, *argv],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        layered = ["unshare", "--mount", "bash", "-euc", LAYERED, "-", str(self.layers), str(socket), str(JACKPOT)]
+        install = [str(self.deploy / "install.sh"), "--site", "Test", "--host", "jackpot.example", *parts]
+        done = subprocess.run([*layered, *install], capture_output=True, text=True, check=False)
         if "mount: " in done.stderr:
             pytest.skip(f"no layers can be laid here: {done.stderr}")
         assert done.returncode == 0, done.stdout + done.stderr
