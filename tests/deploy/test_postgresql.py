@@ -78,6 +78,8 @@ async def test_what_was_answered_survives_the_loss_of_the_server(server: Server,
         scribe.deal("UTH-01", {1: 1})
         scribe.settle("UTH-01")
         await scribe.commit()
+        # As with a standby, as its runbook says. The copy has it; this server has none, and does not read it.
+        server.psql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
         server.run(server.folder / "lib/backup.sh", server.folder / "server")
         # After the copy: only the log has it.
         scribe.deal("UTH-01", {1: 5, 2: 3})
@@ -103,6 +105,7 @@ async def test_what_was_answered_survives_the_loss_of_the_server(server: Server,
         f"until [ \"$(psql -X -A -t -h {server.folder}/server -c 'SELECT pg_is_in_recovery()' postgres)\" = f ]; "
         "do sleep 0.05; done",
     )
+    assert server.psql("SHOW synchronous_standby_names") == "\n", "a commit would wait for ever"
     config = tmp_path / "audit.toml"
     config.write_text(f'[database]\nurl = "{server.url("audit")}"\n')
     done = processes.run("verify", "--config", config, "--heads", heads, "--heads-key", public)
