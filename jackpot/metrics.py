@@ -31,7 +31,7 @@ head_signed = Gauge(
 )
 certificate_not_after = Gauge(
     "jackpot_certificate_not_after_timestamp_seconds",
-    "When a certificate in use ends, by the key of the configuration that names it; `broker` is the one that the broker shows.",
+    "When a certificate in use ends, by the key that names it in the configuration; `broker`: the one that it shows.",
     ["role"],
 )
 
