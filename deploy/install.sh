@@ -1,19 +1,25 @@
 #!/bin/bash
 # First install on a bare Debian 12: database, broker and daemon on this machine. The runbook first-install.md says what
 # each step is for and how to spread them over several machines. Run as root from the unpacked release:
-#   deploy/install.sh --site "Marina" --host jackpot.example [--dist dist]
-# It changes nothing that it made before: run it again after a step has failed.
+#   deploy/install.sh --site "Marina" --host jackpot.example [--dist dist] [PART...]
+# Without a PART all of them, in this order. Run it again after one has failed, or with a newer release: authorities, keys,
+# passwords and configurations are made once, and a file that was edited here stays.
 set -euo pipefail
 
-site='' host='' dist=dist
+all=(packages program certificates keys configuration database passwords schema broker daemon)
+site='' host='' dist=dist parts=()
 while [ $# -gt 0 ]; do
   case "$1" in
-    --site) site=$2 ;;
-    --host) host=$2 ;;
-    --dist) dist=$2 ;;
-    *) echo "usage: $0 --site NAME --host HOSTNAME [--dist DIRECTORY]" >&2; exit 2 ;;
+    --site) site=$2; shift ;;
+    --host) host=$2; shift ;;
+    --dist) dist=$2; shift ;;
+    *)
+      [[ " ${all[*]} " == *" $1 "* ]] \
+        || { echo "usage: $0 --site NAME --host HOSTNAME [--dist DIRECTORY] [PART...]; parts: ${all[*]}" >&2; exit 2; }
+      parts+=("$1")
+      ;;
   esac
-  shift 2
+  shift
 done
 if [ -z "$site" ] || [ -z "$host" ]; then echo "install: name the --site and the --host" >&2; exit 2; fi
 [ "$(id -u)" -eq 0 ] || { echo "install: run as root" >&2; exit 2; }
@@ -27,6 +33,18 @@ umask 022
 step() { echo "install: $*"; }
 missing() { [ ! -e "$1" ] && step "$2"; }  # if missing PATH MESSAGE; then make it; fi
 put() { install -D -m "$1" -o "${4:-root}" -g "${4:-root}" "$2" "$3"; }  # put MODE FROM TO [OWNER]
+# The same for a file that may be edited here. One that was stays, and this release's is laid beside it, under a name that
+# Debian's programs pass over. What was put last is remembered, to tell the two apart.
+put_editable() {
+  local last=/var/lib/jackpot-install$3
+  if [ ! -e "$last" ] || [ ! -e "$3" ] || cmp --quiet "$3" "$last" || cmp --quiet "$3" "$2"; then
+    put "$@"
+  elif ! cmp --quiet "$2" "$last"; then
+    step "$3 was edited here and stays; this release's is $3.dpkg-dist: bring over what is new in it"
+    put "$1" "$2" "$3.dpkg-dist" "${4:-root}"
+  fi
+  put 600 "$2" "$last"
+}
 
 packages() {
   local wanted=(python3-venv postgresql mosquitto logrotate openssl)
@@ -62,12 +80,16 @@ program() {
 }
 
 certificates() {
+  if [ ! -e "$pki" ] && [ -e /etc/jackpot/servers.crt ]; then
+    step "certificates stay as they are: the authorities are not here. For new ones bring them back to $pki, and run this again"
+    return
+  fi
   if missing "$pki" "authorities in $pki: carry them off this machine when all is done"; then
     "$jackpot" pki init --site "$site" --folder "$pki" >/dev/null
   fi
   if missing "$pki/servers/holders/$host.crt" "certificates of broker, database and controller"; then
-    "$jackpot" pki issue server "$host" --also localhost --also 127.0.0.1 --folder "$pki" >/dev/null
     "$jackpot" pki issue controller "$(hostname -s)-control" --folder "$pki" >/dev/null
+    "$jackpot" pki issue server "$host" --also localhost --also 127.0.0.1 --folder "$pki" >/dev/null
   fi
   local server=$pki/servers/holders/$host controller
   controller=$pki/controllers/holders/$(hostname -s)-control
@@ -77,7 +99,6 @@ certificates() {
   for kind in tables boards controllers; do
     put 644 "$pki/$kind/authority.crt" "/etc/mosquitto/jackpot/$kind.crt"
     put 644 "$pki/$kind/revoked.crl" "/etc/mosquitto/jackpot/$kind.crl"
-    put 644 "$here/mosquitto/$kind.acl" "/etc/mosquitto/jackpot/$kind.acl"
   done
   put 644 "$server.crt" /etc/mosquitto/jackpot/broker.crt
   put 400 "$server.key" /etc/mosquitto/jackpot/broker.key mosquitto
@@ -85,21 +106,18 @@ certificates() {
   put 400 "$server.key" /etc/postgresql/jackpot/server.key postgres
 }
 
-secret_files() {
-  for role in migrate settle console finance audit metrics replica; do
-    if missing "$secrets/$role.password" "a password for the role $role"; then
-      (umask 077 && openssl rand -base64 24 >"$secrets/$role.password")
-    fi
-  done
+keys() {
   if missing "$secrets/heads.key" "the key that signs heads; give /etc/jackpot/heads.pub to the auditors"; then
     "$jackpot" heads new-key --key "$secrets/heads.key" --public /etc/jackpot/heads.pub >/dev/null
   fi
-  if missing "$secrets/UTH-01.event-key" "a key for the events of UTH-01, the example's table"; then
+  if [ ! -e /etc/jackpot/jackpot.toml ] && missing "$secrets/UTH-01.event-key" "a key for the events of UTH-01, the example's table"; then
     "$jackpot" pki event-key "$secrets/UTH-01.event-key" >/dev/null
   fi
-  # The daemon reads what is its own; the other passwords are for root to hand on.
-  chown jackpot: "$secrets"/{settle,console}.password "$secrets/heads.key" "$secrets"/*.event-key
-  chmod 400 "$secrets"/*
+  for key in "$secrets/heads.key" "$secrets"/*.event-key; do own_secret "$key"; done
+}
+
+own_secret() {  # the daemon reads it, and nobody else
+  [ ! -e "$1" ] || { chown jackpot: "$1"; chmod 400 "$1"; }
 }
 
 configuration() {
@@ -108,11 +126,14 @@ configuration() {
       sed "s/[a-z]*\.jackpot\.example/$host/" "$here/$name.toml" >"/etc/jackpot/$name.toml"
     fi
   done
-  put 644 "$here/mosquitto/mosquitto.conf" /etc/mosquitto/mosquitto.conf
-  put 644 "$here/mosquitto/service.conf" /etc/systemd/system/mosquitto.service.d/jackpot.conf
-  put 644 "$here/logrotate/jackpot" /etc/logrotate.d/jackpot
-  put 644 "$here/journald.conf" /etc/systemd/journald.conf.d/jackpot.conf
-  for unit in "$here"/systemd/*; do put 644 "$unit" "/etc/systemd/system/$(basename "$unit")"; done
+  put_editable 644 "$here/mosquitto/mosquitto.conf" /etc/mosquitto/mosquitto.conf
+  for kind in tables boards controllers; do
+    put_editable 644 "$here/mosquitto/$kind.acl" "/etc/mosquitto/jackpot/$kind.acl"
+  done
+  put_editable 644 "$here/mosquitto/service.conf" /etc/systemd/system/mosquitto.service.d/jackpot.conf
+  put_editable 644 "$here/logrotate/jackpot" /etc/logrotate.d/jackpot
+  put_editable 644 "$here/journald.conf" /etc/systemd/journald.conf.d/jackpot.conf
+  for unit in "$here"/systemd/*; do put_editable 644 "$unit" "/etc/systemd/system/$(basename "$unit")"; done
 }
 
 restart() {
@@ -126,31 +147,55 @@ as_postgres() {
 }
 
 database() {
-  step "database: settings, roles, schema, grants"
+  step "database: settings and roles"
+  local version
   version=$(pg_lsclusters --no-header | awk '$2 == "main" { print $1 }')
-  put 644 "$here/postgresql/jackpot.conf" "/etc/postgresql/$version/main/conf.d/jackpot.conf"
-  put 640 "$here/postgresql/pg_hba.conf" "/etc/postgresql/$version/main/pg_hba.conf" postgres
+  put_editable 644 "$here/postgresql/jackpot.conf" "/etc/postgresql/$version/main/conf.d/jackpot.conf"
+  put_editable 640 "$here/postgresql/pg_hba.conf" "/etc/postgresql/$version/main/pg_hba.conf" postgres
   install -d -m 700 -o postgres -g postgres /var/backups/jackpot
   restart postgresql
   as_postgres <"$here/postgresql/roles.sql"
-  for role in migrate settle console finance audit metrics replica; do
-    printf "ALTER ROLE jackpot_%s PASSWORD '%s';\n" "$role" "$(cat "$secrets/$role.password")"
-  done | as_postgres
   [ "$(as_postgres -At -c "SELECT count(*) FROM pg_database WHERE datname = 'jackpot'")" = 1 ] \
     || as_postgres -c "CREATE DATABASE jackpot OWNER jackpot_owner"
+  systemctl enable --quiet --now jackpot-backup.timer
+}
+
+passwords() {  # for roles that have none: whoever carried one away goes on using it
+  local role without
+  without=$(as_postgres -At -c \
+    "SELECT substr(rolname, 9) FROM pg_authid WHERE rolname LIKE 'jackpot\_%' AND rolcanlogin AND rolpassword IS NULL")
+  for role in $without; do
+    if missing "$secrets/$role.password" "a password for the role $role"; then
+      (umask 077 && openssl rand -base64 24 >"$secrets/$role.password")
+    fi
+    printf "ALTER ROLE jackpot_%s PASSWORD '%s';\n" "$role" "$(cat "$secrets/$role.password")" | as_postgres
+  done
+  # The others are for root to hand on.
+  for role in settle console; do own_secret "$secrets/$role.password"; done
+}
+
+schema() {
+  step "database: schema and grants"
   "$jackpot" migrate --config /etc/jackpot/migrate.toml
   { echo 'SET ROLE jackpot_owner;'; cat "$here/postgresql/grants.sql"; } | as_postgres jackpot
 }
 
-packages
-program
-certificates
-secret_files
-configuration
-database
-step "broker"
-restart mosquitto
-step "daemon"
-restart jackpot.service
-systemctl enable --quiet --now jackpot-backup.timer
-step "done. Next: make the first engineer (jackpot user add), then look at jackpot check."
+broker() {
+  step "broker"
+  restart mosquitto
+}
+
+daemon() {
+  systemctl daemon-reload
+  # The first start is the operator's, with a configuration of their own: a link that was once seen is in the ledger for good.
+  if systemctl is-enabled --quiet jackpot.service; then
+    step "daemon"
+    systemctl restart jackpot.service
+  else
+    step "next: make /etc/jackpot/jackpot.toml your own, then: systemctl enable --now jackpot"
+  fi
+}
+
+[ ${#parts[@]} -gt 0 ] || parts=("${all[@]}")
+for part in "${parts[@]}"; do "$part"; done
+step "done"

@@ -29,6 +29,11 @@ broker_connected = Gauge("jackpot_broker_connected", "1 while the link's connect
 head_signed = Gauge(
     "jackpot_head_signed_timestamp_seconds", "When the link's newest head was known to be signed.", ["link"]
 )
+certificate_not_after = Gauge(
+    "jackpot_certificate_not_after_timestamp_seconds",
+    "When a certificate in use ends, by the key that names it in the configuration; `broker`: the one that it shows.",
+    ["role"],
+)
 
 
 def expect(link: str) -> None:

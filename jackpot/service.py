@@ -13,6 +13,7 @@ import structlog
 import uvicorn
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from jackpot import certificates
 from jackpot.config import Config, service_manager
 from jackpot.console.app import create_app
 from jackpot.embedded import default_data_dir
@@ -122,6 +123,7 @@ async def serve(config: Config, *, at_point: Callable[[str], None] = lambda _: N
     folder = (config.embedded.data_dir or default_data_dir()) / "signs"
     with listening(config) as door:
         async with servers(config) as at, ledger(at) as (engine, pool):
+            certificates.measure(config)
             with JsonLinesHistory(folder) as history:
                 await _run(Service(config, at, pool, history, at_point), engine, door, stop)
 

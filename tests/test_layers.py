@@ -20,6 +20,7 @@ INNER: Mapping[str, set[str]] = {
     "notify": set(),
     "config": {"errors", "link", "notify", "rules"},
     "pki": {"errors"},
+    "certificates": {"config", "errors", "metrics", "pki"},
     "embedded": {"errors"},
     "ledger": {"errors", "link", "metrics", "rules"},
     "wire": {"errors", "link", "metrics", "rules"},

@@ -16,6 +16,8 @@ touch "$target/recovery.signal"
 {
   echo "restore_command = 'cp \"$place/wal/%f\" \"%p\"'"
   echo "recovery_target_action = 'promote'"
+  # The copy may name a standby that is not there any more: every commit would wait for it.
+  echo "synchronous_standby_names = ''"
   if [ -n "${2:-}" ]; then echo "recovery_target_time = '$2'"; fi
 } >>"$target/postgresql.auto.conf"
 echo "restore: $target from $newest"

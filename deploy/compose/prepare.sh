@@ -24,6 +24,7 @@ cp site/pki/controllers/holders/control.crt site/jackpot/controller.crt
 cp site/pki/controllers/holders/control.key site/jackpot/secrets/controller.key
 for role in postgres migrate settle console finance audit metrics replica; do openssl rand -base64 24 >site/passwords/$role.password; done
 cp site/passwords/{migrate,settle,console}.password site/jackpot/secrets/
+echo "db:5432:jackpot:jackpot_migrate:$(cat site/passwords/migrate.password)" >site/jackpot/secrets/migrate.pgpass  # psql's form
 "${jackpot[@]}" heads new-key --key site/jackpot/secrets/heads.key --public site/heads.pub
 "${jackpot[@]}" pki event-key site/jackpot/secrets/UTH-01.event-key
 for name in jackpot migrate; do sed 's/\(db\|broker\)\.jackpot\.example/\1/' ../$name.toml >site/jackpot/$name.toml; done

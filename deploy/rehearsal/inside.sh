@@ -27,7 +27,7 @@ find /etc /root/jackpot-pki -type f -exec sha256sum {} + | sort >/tmp/before
 deploy/install.sh --site Rehearsal --host jackpot.example >/dev/null
 find /etc /root/jackpot-pki -type f -exec sha256sum {} + | sort | diff /tmp/before -
 sed -i '/^# -- boards that/,$d' $config  # they have an agent of their own here
-systemctl restart jackpot
+systemctl enable --quiet --now jackpot
 until_true 60 ready
 echo "correct horse battery" | as jackpot $jackpot user add emil --role engineer --config $config
 as jackpot $jackpot check --config $config

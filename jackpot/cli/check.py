@@ -21,7 +21,7 @@ MARKS: Final = {Verdict.GOOD: ("✓", "green"), Verdict.ODD: ("!", "yellow"), Ve
 
 
 def command(config: ConfigOption, output: OutputOption = Output.TABLE) -> None:
-    """Look at configuration, database, isolation, broker, boards, clock and ledger; exit 1 if something is bad."""
+    """Look at configuration, database, ledger, certificates, broker, boards and clock; exit 1 if something is bad."""
     show = _show if output is Output.TABLE else lambda _: None
     try:
         read = load(config)

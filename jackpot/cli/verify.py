@@ -66,6 +66,8 @@ def command(
         raise UserError("name the ledger's configuration with --config FILE")
     if heads and not heads_key:
         raise UserError("name the key that signed the heads with --heads-key FILE")
+    if heads_key and not heads:
+        raise UserError("name the signed heads with --heads FILE; a key alone proves nothing")
     kept = _kept_heads(kept_head or [])
     for head in signed_heads(heads or [], heads_key or []):
         if link in (None, head.link):

@@ -54,8 +54,13 @@ def read_key(path: Path) -> ec.EllipticCurvePrivateKey:
 
 
 def read_certificate(path: Path) -> x509.Certificate:
+    return read_certificates(path)[0]
+
+
+def read_certificates(path: Path) -> list[x509.Certificate]:
+    """All that stand in the file: at least one."""
     try:
-        return x509.load_pem_x509_certificate(read(path))
+        return x509.load_pem_x509_certificates(read(path))
     except ValueError as error:
         raise UserError(f"{path} is not a certificate: {error}") from error
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
+from jackpot import metrics
 from jackpot.wire import topics
-from jackpot.wire.mqtt import Broker, Message
+from jackpot.wire.mqtt import Broker, Connection, Message
 from jackpot.wire.session import Session
 
 Listener = Callable[[str, str, dict[str, Any], bool], None]
@@ -30,6 +31,7 @@ class Feed:
             broker=broker,
             client_id=client_id,
             on_message=self._on_message,
+            on_connect=self._on_connect,
             on_lost=self._on_lost,
             subscriptions=[(topics.meter("+"), 1), (topics.awards("+"), 1), (topics.status("+"), 1)],
         )
@@ -45,6 +47,10 @@ class Feed:
 
     async def run(self) -> None:
         await self.session.run()
+
+    def _on_connect(self, connection: Connection) -> None:
+        if (ends := connection.certificate_ends) is not None:
+            metrics.certificate_not_after.labels("broker").set(ends)
 
     def _on_lost(self) -> None:
         links = {link for _, link in self.latest}

@@ -10,6 +10,7 @@ from the broker what was not acknowledged.
 """
 
 import asyncio
+import ssl
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -128,6 +129,12 @@ class Connection(asyncio.Protocol):
         """
         if message.connection is self and message.packet_id:
             self._write(packets.puback(message.packet_id))
+
+    @property
+    def certificate_ends(self) -> float | None:
+        """When the broker's certificate does, in seconds since 1970; None without TLS."""
+        shown = self._transport and self._transport.get_extra_info("peercert")
+        return ssl.cert_time_to_seconds(shown["notAfter"]) if shown else None
 
     @property
     def unsettled(self) -> int:

@@ -210,4 +210,27 @@ def test_what_compose_mounts_is_made_by_its_preparation(tmp_path: Path) -> None:
         config.load(folder / f"site/jackpot/{name}.toml", environment={})
     named = set(re.findall(r'"/etc/jackpot/([^"&]+)"', (folder / "site/jackpot/jackpot.toml").read_text()))
     assert {name for name in named if not (folder / "site/jackpot" / name).exists()} == {"secrets/mqtt.password"}
-    assert {path.stat().st_mode & 0o077 for path in (folder / "site").rglob("*.key")} == {0}
+    closed = [path for pattern in ("*.key", "*.password", "*.pgpass") for path in (folder / "site").rglob(pattern)]
+    assert {path.stat().st_mode & 0o077 for path in closed} == {0}
+    secrets = folder / "site/jackpot/secrets"
+    password = (secrets / "migrate.password").read_text()
+    assert (secrets / "migrate.pgpass").read_text() == f"db:5432:jackpot:jackpot_migrate:{password}"
+
+
+def test_the_database_of_compose_finds_what_its_settings_name() -> None:
+    text = (DEPLOY / "compose/compose.yaml").read_text()
+    there = re.findall(r"\S+:(/[^:\s]+):ro$|install -o postgres -m 400 \S+ (/\S+)$", text, re.MULTILINE)
+    places = [mounted or made for mounted, made in there]
+    settings = (DEPLOY / "postgresql/jackpot.conf").read_text()
+    named = re.findall(r"^[a-z_]+ = '(/[^' ]+)", settings, re.MULTILINE)
+    assert len(named) == 3
+    assert [path for path in named if not any(path == place or path.startswith(f"{place}/") for place in places)] == []
+    (included,) = re.findall(r"include '([^']+)'", (DEPLOY / "compose/first-start.sh").read_text())
+    assert included in places
+
+
+def test_no_password_stands_in_an_environment() -> None:
+    files = [
+        path for path in DEPLOY.rglob("*") if path.is_file() and path.suffix in {".sh", ".yaml", ".yml", ".service"}
+    ]
+    assert [path for path in files if "PGPASSWORD" in path.read_text()] == []

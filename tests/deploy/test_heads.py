@@ -159,8 +159,10 @@ def signed(ledger: Ledger, file: Path) -> None:
 def verified(ledger: Ledger, *heads_files: Path) -> tuple[int, str]:
     public = ledger.config.with_name("heads.pub")
     public.write_bytes(KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-    more = [part for file in heads_files for part in ("--heads", file)]
-    done = processes.run("verify", "--config", ledger.config, *more, "--heads-key", public)
+    more: list[str | Path] = [part for file in heads_files for part in ("--heads", file)]
+    if heads_files:
+        more += ["--heads-key", public]
+    done = processes.run("verify", "--config", ledger.config, *more)
     return done.returncode, done.stderr
 
 
@@ -210,6 +212,15 @@ async def test_heads_that_contradict_each_other_need_no_database(ledgers: list[L
     code, said = verified(true, file)
     assert code == 1
     assert "was rewritten between" in said
+
+
+@pytest.mark.parametrize("alone", ["--heads", "--heads-key"])
+def test_heads_and_their_key_prove_nothing_without_each_other(tmp_path: Path, alone: str) -> None:
+    done = processes.run("verify", "--config", tmp_path / "jackpot.toml", alone, tmp_path / "heads")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    other = {"--heads": "--heads-key", "--heads-key": "--heads"}[alone]
+    assert f"{other} FILE" in line
 
 
 # -- the daemon ----------------------------------------------------------------------------------------------------

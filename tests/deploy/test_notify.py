@@ -88,6 +88,24 @@ def test_what_systemd_asks_for(environment: dict[str, str], expected: ServiceMan
     assert service_manager(environment) == expected
 
 
+def test_the_board_agent_says_ready_and_beats(mosquitto: str, tmp_path: Path) -> None:
+    systemd = Systemd(str(tmp_path / "notify"))
+    # Nobody is at the board's port: the agent lives, whether or not its boards do.
+    sign = '[[signs]]\nid = "pit-2"\nlink = "megalink"\nprotocol = "alpha"\nport = "socket://127.0.0.1:1"\n'
+    command = (processes.JACKPOT, "signs", "--config", tmp_path / "boards.toml", "--state", tmp_path / "signs")
+    text = f'[mqtt]\nurl = "{mosquitto}"\n{processes.link("megalink")}{sign}'
+    agent = Daemon(tmp_path, text, name="boards", command=command)
+    agent.start(NOTIFY_SOCKET=str(tmp_path / "notify"), WATCHDOG_USEC="200000")
+    try:
+        assert systemd.heard_until("READY=1")
+        for _ in range(3):
+            assert systemd.heard_until("WATCHDOG=1")
+        assert agent.terminate() == 0
+    finally:
+        agent.end()
+        systemd.socket.close()
+
+
 def test_the_daemon_says_ready_beats_and_says_that_it_stops(ledger_url: str, mosquitto: str, tmp_path: Path) -> None:
     systemd = Systemd(str(tmp_path / "notify"))
     listen = f"127.0.0.1:{free_port()}"

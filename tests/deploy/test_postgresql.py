@@ -3,6 +3,8 @@
 The PostgreSQL of the other tests has no TLS, so these need Debian's (`apt-get install postgresql`), run by root.
 """
 
+import json
+import re
 import shutil
 import signal
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ from jackpot.ledger.heads import HeadsFile, load_key, new_key
 from jackpot.pki import Kind, Site
 from tests.acceptance import processes
 from tests.deploy import installed
+from tests.deploy.installed import DEPLOY
 from tests.deploy.server import ROLES, Server, needs_debians_postgresql, running_server
 from tests.ledger.scribe import scribe_at
 
@@ -60,6 +63,23 @@ async def test_nobody_comes_in_otherwise(server: Server, tmp_path: Path) -> None
         assert not await comes_in(url), why
 
 
+def test_the_grants_of_compose_come_in_with_the_password_file_when_the_server_is_healthy(server: Server) -> None:
+    text = (DEPLOY / "compose/compose.yaml").read_text()
+    (healthy,) = re.findall(r'test: \["CMD", (.*)\]', text)
+    server.run(*json.loads(f"[{healthy}]"))
+    passfile = server.folder / "server/migrate.pgpass"
+    passfile.write_text(f"127.0.0.1:{server.port}:jackpot:jackpot_migrate:{server.passwords['migrate']}\n")
+    server.own(passfile)
+    (way,) = re.findall(r'"(host=db [^"]*)"', text)
+    places = {
+        "host=db": "host=127.0.0.1",
+        "/etc/jackpot/secrets/migrate.pgpass": str(passfile),
+        "/etc/jackpot/servers.crt": str(server.ca),
+    }
+    way = re.sub(r"\s+", " ", installed.replaced(way, places))
+    assert server.run("psql", "--no-psqlrc", "-At", "--command=SELECT current_user", way) == "jackpot_owner\n"
+
+
 def test_passwords_are_kept_as_scram_alone(server: Server) -> None:
     kept = server.psql("SELECT rolpassword FROM pg_authid WHERE rolname LIKE 'jackpot_%' AND rolpassword IS NOT NULL")
     lines = kept.splitlines()
@@ -78,6 +98,8 @@ async def test_what_was_answered_survives_the_loss_of_the_server(server: Server,
         scribe.deal("UTH-01", {1: 1})
         scribe.settle("UTH-01")
         await scribe.commit()
+        # As with a standby, as its runbook says. The copy has it; this server has none, and does not read it.
+        server.psql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
         server.run(server.folder / "lib/backup.sh", server.folder / "server")
         # After the copy: only the log has it.
         scribe.deal("UTH-01", {1: 5, 2: 3})
@@ -103,6 +125,7 @@ async def test_what_was_answered_survives_the_loss_of_the_server(server: Server,
         f"until [ \"$(psql -X -A -t -h {server.folder}/server -c 'SELECT pg_is_in_recovery()' postgres)\" = f ]; "
         "do sleep 0.05; done",
     )
+    assert server.psql("SHOW synchronous_standby_names") == "\n", "a commit would wait for ever"
     config = tmp_path / "audit.toml"
     config.write_text(f'[database]\nurl = "{server.url("audit")}"\n')
     done = processes.run("verify", "--config", config, "--heads", heads, "--heads-key", public)

@@ -145,6 +145,25 @@ async def test_broker_lost(site: Machine) -> None:
     assert "none failed" in await typed(site, check)
 
 
+async def test_renew_certificates(site: Machine) -> None:
+    look, own, servers, table, check = blocks("renew-certificates.md")
+    with pytest.raises(Failed, match="issue them again"):  # those of this site are made for 30 days
+        await typed(site, look)
+    assert "ends in 29 days" in await typed(site, check)
+    await typed(site, own)
+    async with table_at(site) as playing:
+        await play(playing)
+        await typed(site, servers, {"jackpot.example": "broker"})
+        await play(playing)
+    await asyncio.to_thread(site.daemon.wait_ready)
+    printed = await typed(site, check)
+    assert "none failed" in printed
+    assert "ends in" not in printed
+    await typed(site, table)
+    listed = await typed(site, look.replace("--expiring 30 ", ""))
+    assert "earlier" in listed
+
+
 async def test_replace_a_table_controller(site: Machine) -> None:
     look, revoke, renew, revoke_earlier = blocks("replace-table-controller.md")
     old_key = site.event_key

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-from jackpot.cli.doctor import books, machine, wires
+from jackpot.cli.doctor import books, certificates, machine, wires
 from jackpot.cli.doctor.finding import Finding, bad, good, odd
 from jackpot.config import Config
 from jackpot.errors import UserError
@@ -16,6 +16,8 @@ async def examine(config: Config, path: Path) -> AsyncIterator[Finding]:
     for finding in _config(config):
         yield finding
     async for finding in _database(config, path):
+        yield finding
+    for finding in certificates.examine(config):
         yield finding
     async for finding in wires.broker(config):
         yield finding

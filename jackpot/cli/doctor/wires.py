@@ -1,6 +1,7 @@
 """What is at the other end of a wire: the broker, and the boards' serial ports."""
 
 import asyncio
+import datetime as dt
 import grp
 import json
 import os
@@ -11,6 +12,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
+from jackpot.cli.doctor import certificates
 from jackpot.cli.doctor.finding import Finding, bad, good, odd
 from jackpot.config import Config, Sign
 from jackpot.embedded import EmbeddedBroker, default_data_dir
@@ -45,17 +47,20 @@ async def broker(config: Config) -> AsyncIterator[Finding]:
 
 async def _node(at: Broker, links: list[str]) -> AsyncIterator[Finding]:
     try:
-        said = await _statuses(at, links)
+        said, ends = await _statuses(at, links)
     except MqttError as error:
         yield bad("broker", str(error), MEND)
         return
     statuses = "; ".join(f"{link} is {state}" for link, state in said.items()) or "no link has a status yet"
     yield good("broker", f"{at} lets us in; {statuses}")
-    if at.tls is None and not _is_here(at.host):
+    if ends is not None:
+        yield certificates.term(f"the certificate that {at} shows", dt.datetime.fromtimestamp(ends, dt.UTC))
+    elif at.tls is None and not _is_here(at.host):
         yield odd("broker", f"what is said to {at} is neither secret nor proved", "use mqtts:// with ca, cert and key")
 
 
-async def _statuses(at: Broker, links: list[str]) -> dict[str, str]:
+async def _statuses(at: Broker, links: list[str]) -> tuple[dict[str, str], float | None]:
+    """What is said of each link, and when the broker's certificate ends."""
     said: dict[str, str] = {}
     all_said = asyncio.Event()
 
@@ -72,6 +77,7 @@ async def _statuses(at: Broker, links: list[str]) -> dict[str, str]:
         subscriptions=[(topics.status(link), 1) for link in links],
         clean_session=True,
     )
+    ends = connection.certificate_ends
     try:
         async with asyncio.timeout(STATUS_WITHIN_S):
             await all_said.wait()
@@ -79,7 +85,7 @@ async def _statuses(at: Broker, links: list[str]) -> dict[str, str]:
         pass
     finally:
         await connection.close()
-    return said
+    return said, ends
 
 
 def _is_here(host: str) -> bool:

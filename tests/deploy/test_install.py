@@ -1,0 +1,137 @@
+"""`install.sh`, run again on a machine where people have been at work: what it made once stays, and so do their edits.
+
+Its parts run as they stand, on this machine's files with a layer of the test's own above them; the whole of it is run by
+`deploy/rehearse-install.sh`, on a bare Debian.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.acceptance.processes import JACKPOT
+from tests.deploy.installed import DEPLOY
+from tests.deploy.server import Server, needs_debians_postgresql, running_server
+from tests.deploy.test_postgresql import comes_in
+from tests.servers import open_directory
+
+pytestmark = needs_debians_postgresql
+
+LAYERED = """
+layers=$1 socket=$2 jackpot=$3; shift 3
+for place in etc opt root var/lib; do
+  mkdir -p "$layers/$place" "$layers/.work/$place"
+  mount -t overlay overlay -o "lowerdir=/$place,upperdir=$layers/$place,workdir=$layers/.work/$place" "/$place"
+done
+mount -t tmpfs tmpfs /run
+mkdir -p /run/postgresql /opt/jackpot/bin /etc/jackpot/secrets
+ln -s "$socket" /run/postgresql/.s.PGSQL.5432
+ln -sf "$jackpot" /opt/jackpot/bin/jackpot
+getent passwd jackpot >/dev/null || useradd --system --user-group jackpot
+exec "$@"
+"""
+
+
+class Bench:
+    """A machine that has its packages and the program; `layers` is what differs from this one."""
+
+    def __init__(self, layers: Path) -> None:
+        self.layers = layers
+        self.deploy = layers / "release/deploy"
+        shutil.copytree(DEPLOY, self.deploy)
+
+    def at(self, path: str) -> Path:
+        return self.layers / path.lstrip("/")
+
+    def install(self, *parts: str, socket: Path = Path("/nowhere")) -> str:
+        layered = ["unshare", "--mount", "bash", "-euc", LAYERED, "-", str(self.layers), str(socket), str(JACKPOT)]
+        install = [str(self.deploy / "install.sh"), "--site", "Test", "--host", "jackpot.example", *parts]
+        done = subprocess.run([*layered, *install], capture_output=True, text=True, check=False)
+        if "mount: " in done.stderr:
+            pytest.skip(f"no layers can be laid here: {done.stderr}")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def files(self) -> dict[Path, bytes]:
+        places = ("etc/jackpot", "etc/mosquitto", "etc/postgresql", "etc/systemd", "etc/logrotate.d", "root")
+        return {path: path.read_bytes() for place in places for path in self.at(place).rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    with open_directory(in_memory=True) as layers:
+        yield Bench(layers)
+
+
+def test_run_again_it_changes_nothing(bench: Bench) -> None:
+    bench.install("certificates", "keys", "configuration")
+    before = bench.files()
+    assert bench.at("/etc/jackpot/jackpot.toml") in before
+    assert bench.install("certificates", "keys", "configuration") == "install: done\n"
+    assert bench.files() == before
+
+
+def test_authorities_in_the_safe_are_not_made_anew(bench: Bench) -> None:
+    bench.install("certificates")
+    safe = bench.layers / "safe"
+    bench.at("/root/jackpot-pki").rename(safe)
+    before = bench.files()
+    assert "certificates stay as they are" in bench.install("certificates")
+    assert bench.files() == before
+    shutil.copytree(safe, bench.at("/root/jackpot-pki"))
+    bench.install("certificates")
+    assert {path: content for path, content in bench.files().items() if path in before} == before
+
+
+def test_the_examples_key_is_not_made_beside_a_configuration_that_is_somebodys_own(bench: Bench) -> None:
+    bench.install("keys", "configuration")
+    key = bench.at("/etc/jackpot/secrets/UTH-01.event-key")
+    key.unlink()
+    bench.install("keys", "configuration")
+    assert not key.exists()
+
+
+@pytest.mark.parametrize("path", ["/etc/systemd/system/jackpot.service", "/etc/mosquitto/mosquitto.conf"])
+def test_a_file_that_was_edited_stays_and_the_new_one_is_laid_beside_it(bench: Bench, path: str) -> None:
+    bench.install("configuration")
+    file, beside = bench.at(path), bench.at(f"{path}.dpkg-dist")
+    edited = file.read_text() + "# our own\n"
+    file.write_text(edited)
+    assert bench.install("configuration") == "install: done\n"
+    assert (file.read_text(), beside.exists()) == (edited, False)
+    (source,) = bench.deploy.rglob(file.name)
+    source.write_text(source.read_text() + "# of the next release\n")
+    assert f"{path} was edited here and stays" in bench.install("configuration")
+    assert (file.read_text(), beside.read_text()) == (edited, source.read_text())
+    assert bench.install("configuration") == "install: done\n", "said once"
+    assert file.read_text() == edited
+
+
+def test_a_file_that_was_not_edited_is_brought_up_to_date(bench: Bench) -> None:
+    bench.install("configuration")
+    source = bench.deploy / "systemd/jackpot.service"
+    source.write_text(source.read_text() + "# of the next release\n")
+    assert bench.install("configuration") == "install: done\n"
+    assert bench.at("/etc/systemd/system/jackpot.service").read_text() == source.read_text()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running_server() as server:
+        yield server
+
+
+async def test_a_role_that_has_a_password_keeps_it(bench: Bench, server: Server) -> None:
+    socket = server.folder / f"server/.s.PGSQL.{server.port}"
+    secrets = bench.at("/etc/jackpot/secrets")
+    bench.install("passwords", socket=socket)
+    assert list(secrets.iterdir()) == []
+    assert await comes_in(server.url("finance"))
+    server.psql("ALTER ROLE jackpot_finance PASSWORD NULL")
+    assert "a password for the role finance" in bench.install("passwords", socket=socket)
+    (made,) = secrets.iterdir()
+    assert await comes_in(server.url("finance", password=quote(made.read_text().strip(), safe="")))
+    assert made.stat().st_mode & 0o077 == 0
