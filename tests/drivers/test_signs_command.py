@@ -134,8 +134,11 @@ async def test_boards_on_another_machine_are_fed_by_mqtt_alone(tmp_path: Path, b
                 link="megalink",
                 currency="SGD",
                 displayed_cents=47_999_900,
+                reset_cents=10_000_000,
+                entry=812,
                 version=version,
                 pending=[],
+                at=datetime.now(UTC).isoformat(),
             )
             version += 1
             await asyncio.sleep(0.3)
@@ -157,8 +160,9 @@ async def test_boards_on_another_machine_are_fed_by_mqtt_alone(tmp_path: Path, b
         publish(topics.status("megalink"), state="running")
         await eventually(lambda: shows("$479,999.00"))
         publish(
-            topics.awards("megalink"), award="megalink-000001", link="megalink", table="UTH-01", rank="royal_flush",
-            kind="percentage", amount_cents=47_999_900, at=datetime.now(UTC).isoformat(),
+            topics.awards("megalink"), award="megalink-000001", link="megalink", table="UTH-01", round="r-1", position=3,
+            entry=812, rank="royal_flush", kind="percentage", amount_cents=47_999_900, base_cents=47_999_900,
+            shared_by=1, multiplier=5, rules=["UTH 4.2"], decisions=["D5"], at=datetime.now(UTC).isoformat(),
         )  # fmt: skip
         await eventually(lambda: shows("UTH-01 ROYAL FLUSH $479,999.00"))
         program.send_signal(signal.SIGTERM)

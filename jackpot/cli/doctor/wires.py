@@ -2,7 +2,6 @@
 
 import asyncio
 import grp
-import json
 import os
 import stat
 from collections.abc import AsyncIterator
@@ -17,7 +16,7 @@ from jackpot.embedded import EmbeddedBroker, default_data_dir
 from jackpot.errors import UserError
 from jackpot.servers import configured_broker
 from jackpot.signs.configured import sign_board
-from jackpot.wire import topics
+from jackpot.wire import feed, topics
 from jackpot.wire.broker import Broker
 from jackpot.wire.mqtt import Connection, Message, MqttError
 
@@ -61,7 +60,11 @@ async def _statuses(at: Broker, links: list[str]) -> dict[str, str]:
 
     def hear(message: Message) -> None:
         message.connection.ack(message)
-        said[message.topic.split("/")[2]] = str(json.loads(message.payload).get("state"))
+        link = message.topic.split("/")[2]
+        try:
+            said[link] = feed.read("status", message.payload)["state"]
+        except feed.UnreadableError:
+            said[link] = "unreadable"
         if len(said) == len(links):
             all_said.set()
 
