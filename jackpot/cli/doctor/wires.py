@@ -106,13 +106,22 @@ def board(sign: Sign) -> Finding:
         found = port.stat()
     except OSError as error:
         return bad(part, f"{sign.id}: {port}: {error.strerror}", "plug the adapter in, or mend port in [[signs]]")
-    if not stat.S_ISCHR(found.st_mode):
+    if not stat.S_ISCHR(found.st_mode) or not _is_tty(os.major(found.st_rdev)):
         return bad(part, f"{sign.id}: {port} is no serial port", "mend port in [[signs]]")
     if not os.access(port, os.R_OK | os.W_OK):
         return bad(
             part, f"{sign.id}: {port} is not ours to use", f"usermod -aG {_group(found.st_gid)} the daemon's user"
         )
     return good(part, f"{sign.id}: {sign.protocol} at {port}, {sign.baud} baud")
+
+
+def _is_tty(major: int) -> bool:
+    """Whether the system has a driver of terminals with this number; where it does not tell, we believe it."""
+    try:
+        lines = Path("/proc/tty/drivers").read_text().splitlines()
+    except OSError:
+        return True
+    return str(major) in {line.split()[2] for line in lines}
 
 
 def _group(gid: int) -> str:
