@@ -102,10 +102,8 @@ class Wiring:
             raise ValueError(f"unknown protocol {self.protocol!r}: use one of {', '.join(USUAL)}")
         if not re.fullmatch(usual.address, self.address):
             raise ValueError(f"{self.protocol}: {self.address!r} is no address of such a board")
-        if self.port.startswith("socket:") and not re.fullmatch(
-            r"socket://([^/:\s]+|\[[0-9a-fA-F:]+\]):\d{1,5}", self.port
-        ):
-            raise ValueError(f"{self.port!r} should be socket://host:port")
+        if not _is_place(self.port):
+            raise ValueError(f"port {self.port!r} should be a path such as /dev/ttyUSB0, or socket://host:port")
         if self.format not in {None, "8N1", "7E1"}:
             raise ValueError(f"unknown line format {self.format!r}: use 8N1 or 7E1")
         if self.decimals not in {0, 2}:
@@ -118,6 +116,20 @@ class Wiring:
         return ResolvedWiring(
             self.protocol, self.port, self.baud, self.address, self.format or usual.format, width, self.decimals
         )
+
+
+def _is_place(port: str) -> bool:
+    """A path, or the address of a serial server; whether anything is there shows when it is opened."""
+    if not port.startswith("socket:"):
+        return port.strip() != "" and "\0" not in port
+    found = re.fullmatch(r"socket://([^/:\s]+|\[[0-9a-fA-F:]+\]):([0-9]{1,5})", port)
+    if found is None or not 1 <= int(found[2]) <= 65_535:
+        return False
+    try:
+        found[1].encode("idna")
+    except UnicodeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

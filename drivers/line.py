@@ -71,12 +71,15 @@ class _Ear(asyncio.Protocol):
 class Line:
     """One open line. Boards that share it take turns: a frame and its answer are never interleaved."""
 
-    def __init__(self, transport: asyncio.WriteTransport, ear: _Ear, port: str, baud: int) -> None:
+    def __init__(
+        self, transport: asyncio.WriteTransport, ear: _Ear, port: str, baud: int, line_format: LineFormat
+    ) -> None:
         self._transport = transport
         self._ear = ear
         self._turn = asyncio.Lock()
         self.port = port
         self.baud = baud
+        self.format = line_format
         self.users = 0
         # With no room in the program's own buffer "writable" means that the system has taken every byte.
         transport.set_write_buffer_limits(high=0)
@@ -94,7 +97,7 @@ class Line:
             raise DriverError(f"{port}: did not open within {OPEN_SECONDS:g} s") from error
         except (OSError, termios.error, serialx.SerialException) as error:
             raise DriverError(f"{port}: {_words(error)}") from error
-        return cls(transport, ear, port, baud)
+        return cls(transport, ear, port, baud, line_format)
 
     @property
     def usable(self) -> bool:
@@ -216,7 +219,7 @@ class Lines:
             if line is None or not line.usable:
                 line = await Line.open(wiring.port, wiring.baud, wiring.format)
                 self._open[wiring.port] = line
-            elif line.baud != wiring.baud:
-                raise DriverError(f"{wiring.port}: boards on one line need one baud rate")
+            elif (line.baud, line.format) != (wiring.baud, wiring.format):
+                raise DriverError(f"{wiring.port}: boards on one line need one baud rate and one format")
             line.users += 1
             return line

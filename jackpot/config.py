@@ -19,6 +19,8 @@ from jackpot.link.parameters import Parameters, Reading
 from jackpot.notify import ServiceManager
 from jackpot.rules.megalink import ALL_GAMES, GAMES
 
+STALE_SECONDS_MAX = 60
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
 
@@ -121,6 +123,7 @@ class Sign(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     decimals: Literal[0, 2] = 2
     """0: whole units, cut and never rounded up."""
     stale_seconds: float = 5.0
+    """So long without a meter, and the board shows dashes."""
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
@@ -206,6 +209,11 @@ def _problems(config: Config) -> list[str]:
     found += [
         f"signs: {sign.id}: link {sign.link!r} is not configured" for sign in config.signs if sign.link not in links
     ]
+    found += [
+        f"signs: {sign.id}: stale_seconds must be above 0 and at most {STALE_SECONDS_MAX}"
+        for sign in config.signs
+        if not 0 < sign.stale_seconds <= STALE_SECONDS_MAX  # so that nan is refused too
+    ]
     for table in config.tables:
         if table.game not in ALL_GAMES:
             found.append(f"tables: {table.id}: game {table.game!r} is none of {', '.join(ALL_GAMES)}")
@@ -232,7 +240,11 @@ def _day_problems(day: GamingDay) -> list[str]:
 
 
 def _listen_problems(http: Http) -> list[str]:
-    host, _, port = http.listen.rpartition(":")
-    if host and port.isdigit() and int(port) < 65536:
+    if is_address(http.listen):
         return []
     return [f"http.listen: {http.listen!r} is not an address such as 127.0.0.1:8080"]
+
+
+def is_address(listen: str) -> bool:
+    host, _, port = listen.rpartition(":")
+    return host != "" and re.fullmatch("[0-9]{1,5}", port) is not None and int(port) < 65536

@@ -36,7 +36,7 @@ def picture(state: BoardState, now: float = 0.0) -> Image.Image:
 
 
 def save_png(state: BoardState, path: Path, now: float = 0.0) -> None:
-    picture(state, now).save(path)
+    picture(state, now).save(path, "PNG")
 
 
 def _matrix(state: BoardState, now: float) -> Image.Image:

@@ -55,25 +55,35 @@ class EmulatedPort:
                 await self._pump
 
     def replug(self) -> None:
+        """Raises OSError if the link cannot be made: only that of a former emulator is replaced."""
         if self._main is not None:
             return
+        if _left_behind(self.path):
+            self.path.unlink()
         # The far end is kept open here too, so that the pty lives on when a driver closes it.
-        self._main, self._other = pty.openpty()
-        tty.setraw(self._other)
-        os.set_blocking(self._main, False)
-        self.path.unlink(missing_ok=True)
-        self.path.symlink_to(os.ttyname(self._other))
+        main, other = pty.openpty()
+        try:
+            tty.setraw(other)
+            os.set_blocking(main, False)
+            self.path.symlink_to(os.ttyname(other))
+        except OSError:
+            os.close(main)
+            os.close(other)
+            raise
+        self._main, self._other = main, other
         if not self._stuck:
             self._loop.add_reader(self._main, self._read)
 
     def unplug(self) -> None:
         if self._main is None or self._other is None:
             return
+        ours = self.path.is_symlink() and str(self.path.readlink()) == os.ttyname(self._other)
         self._loop.remove_reader(self._main)
         os.close(self._main)
         os.close(self._other)
         self._main = self._other = None
-        self.path.unlink(missing_ok=True)
+        if ours:
+            self.path.unlink()
 
     def stick(self) -> None:
         """The board stops reading, and its line fills up."""
@@ -123,3 +133,8 @@ class EmulatedPort:
             # A full pty swallows the answer, as a real line would.
             with suppress(OSError):
                 os.write(self._main, data)
+
+
+def _left_behind(path: Path) -> bool:
+    """A link to a pty, as an emulator leaves when it is killed."""
+    return path.is_symlink() and path.readlink().is_relative_to("/dev/pts")

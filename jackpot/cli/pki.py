@@ -76,7 +76,7 @@ def revoke(
 def list_issued(
     folder: FolderOption = HERE,
     expiring: Annotated[
-        int | None, typer.Option(help="Only those in use that end within so many days; 1 if any.")
+        int | None, typer.Option(min=0, max=36_500, help="Only those in use that end within so many days; 1 if any.")
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:

@@ -181,23 +181,30 @@ def run_emulator(
 ) -> None:
     """Stand in for a board: a serial port that a driver can open, and the board drawn here."""
     try:
-        wiring = Wiring(protocol, str(port or ""), address=address, width=width).resolved()
+        wiring = Wiring(protocol, "emulated", address=address, width=width).resolved()
     except ValueError as error:
         raise UserError(str(error)) from error
-    path = port or Path(tempfile.mkdtemp(prefix="jackpot-board-")) / protocol
+    if png is not None and (png.suffix.lower() != ".png" or not png.parent.is_dir()):
+        raise UserError(f"--png {png}: name a file that ends in .png, in a folder that is there")
     board = emulate(wiring.protocol, wiring.address, wiring.width)
     faults = Faults(drop=drop, garble=garble, slow_seconds=slow)
 
-    async def run() -> None:
+    async def run(path: Path) -> None:
         try:
             async with asyncio.timeout(seconds), EmulatedPort([board], path, faults=faults) as opened:
                 await _watch(opened, unplug)
         except TimeoutError:
             pass
+        except OSError as error:
+            raise UserError(f"no port can be opened at {path}: {error.strerror}; choose another --port") from error
 
-    _run(run())
+    with tempfile.TemporaryDirectory(prefix="jackpot-board-") as folder:
+        _run(run(port or Path(folder) / protocol))
     if png is not None:
-        save_png(board.state(), png)
+        try:
+            save_png(board.state(), png)
+        except OSError as error:
+            raise UserError(f"cannot write {png}: {error.strerror}") from error
 
 
 async def _watch(port: EmulatedPort, unplug_seconds: float) -> None:

@@ -12,7 +12,8 @@ from jackpot.errors import UserError
 from jackpot.signs.face import WIN_SECONDS, LinkView
 from jackpot.signs.history import History
 from jackpot.signs.keeper import Keeper, SignBoard
-from jackpot.signs.messages import UnreadableError, read_award, read_meter, read_state
+from jackpot.signs.messages import read_award, read_meter, read_state
+from jackpot.wire.feed import UnreadableError
 
 SPREAD_SECONDS: Final = 0.1
 """The boards are told one after another within this: at once, fifty would hold up the money for a moment."""
@@ -31,6 +32,7 @@ class BoardAgent:
         lines = Lines()
         self._views: dict[str, LinkView] = {board.link: LinkView(win_seconds) for board in boards}
         self._keepers: dict[str, list[Keeper]] = {link: [] for link in self._views}
+        self._unreadable: dict[str, str] = {}
         places = [(board.wiring.port, board.wiring.address) for board in boards]
         for place, board in enumerate(boards):
             if places.count((board.wiring.port, board.wiring.address)) > 1:
@@ -63,7 +65,7 @@ class BoardAgent:
         try:
             meter = read_meter(message)
         except UnreadableError as error:
-            log.warning("sign_message_unreadable", kind="meter", error=str(error))
+            self._note_unreadable("meter", str(error))
             return
         if view := self._views.get(meter.link):
             view.take_meter(meter, self._now(), live=live)
@@ -77,7 +79,7 @@ class BoardAgent:
             currency = view.meter.displayed.currency if view.meter else "SGD"
             award = read_award(message, currency)
         except UnreadableError as error:
-            log.warning("sign_message_unreadable", kind="award", error=str(error))
+            self._note_unreadable("award", str(error))
             return
         view.take_award(award, self._now(), datetime.now(UTC))
         self._wake(award.link)
@@ -87,7 +89,7 @@ class BoardAgent:
         try:
             state = read_state(message)
         except UnreadableError as error:
-            log.warning("sign_message_unreadable", kind="status", error=str(error))
+            self._note_unreadable("status", str(error))
             return
         if view := self._views.get(link):
             view.take_status(state)
@@ -99,6 +101,12 @@ class BoardAgent:
     @property
     def links(self) -> tuple[str, ...]:
         return tuple(self._views)
+
+    def _note_unreadable(self, kind: str, error: str) -> None:
+        """It changes no board, and is said once: a meter comes several times a second."""
+        if self._unreadable.get(kind) != error:
+            self._unreadable[kind] = error
+            log.warning("sign_message_unreadable", kind=kind, error=error)
 
     def keepers(self) -> list[Keeper]:
         return [keeper for keepers in self._keepers.values() for keeper in keepers]

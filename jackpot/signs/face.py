@@ -67,6 +67,8 @@ class LinkView:
     def __init__(self, win_seconds: float = WIN_SECONDS) -> None:
         self._win_seconds = win_seconds
         self.meter: Meter | None = None
+        self._version = 0
+        """Of the newest live meter since the last status."""
         self._heard_at: float | None = None
         self._state: str | None = None
         self._odometer: Odometer | None = None
@@ -75,12 +77,13 @@ class LinkView:
 
     def take_meter(self, meter: Meter, now: float, *, live: bool) -> None:
         """A retained meter is not live: it says what was, perhaps long ago, and vouches for nothing."""
-        if self.meter is not None and meter.version < self.meter.version:
+        if meter.version < self._version:
             return
         if self.meter is None or meter.displayed != self.meter.displayed:
             self._odometer = Odometer(self._start_of_climb(meter.displayed, now), meter.displayed, now)
         self.meter = meter
         if live:
+            self._version = meter.version
             self._heard_at = now
 
     def _start_of_climb(self, goal: Amount, now: float) -> Amount:
@@ -91,7 +94,9 @@ class LinkView:
         return shown if shown.currency == goal.currency and shown.cents < goal.cents else goal
 
     def take_status(self, state: str) -> None:
+        """Versions grow while a link runs; a ledger that was restored goes on below what was shown before."""
         self._state = state
+        self._version = 0
         if state != RUNNING:
             self._heard_at = None
 
@@ -106,10 +111,6 @@ class LinkView:
         if len(self._turns) < WAITING_WINS_MAX:
             since = max([now, *(turn.until for turn in self._turns)])
             self._turns += (Turn(award.win, since, since + self._win_seconds),)
-
-    def lose(self) -> None:
-        """The feed is gone: nothing is vouched for until it speaks again."""
-        self.meter = self._odometer = self._heard_at = self._state = None
 
     def face(self, now: float, stale_seconds: float) -> Face:
         for turn in self._turns:

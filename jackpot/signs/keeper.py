@@ -10,6 +10,7 @@ import structlog
 from drivers.board import Amount, Board, DriverError, Pending, Told, Win, Wiring
 from drivers.connect import connect
 from drivers.line import Lines
+from jackpot import metrics
 from jackpot.signs.face import Dashes, Face, LinkView
 from jackpot.signs.history import Entry, Event, History
 
@@ -49,6 +50,10 @@ class Keeper:
         self._answered_at: datetime | None = None
         self._answer_kept_at: datetime | None = None
         self._fault: str | None = None
+        metrics.sign_connected.labels(board.id, board.link).set_function(self._is_well)
+
+    def _is_well(self) -> bool:
+        return self._connected and self._fault is None
 
     def wake(self) -> None:
         """Something new was heard; what exactly is read when the board is ready for it."""

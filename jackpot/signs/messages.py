@@ -6,13 +6,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from drivers.board import Amount, Pending, Win
+from jackpot.wire.feed import UnreadableError
 
 RUNNING: Final = "running"
 STATES: Final = frozenset({RUNNING, "stopped", "suspended", "lost"})
-
-
-class UnreadableError(ValueError):
-    """Not a message of the contract: it changes no board."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,13 @@ show is what was committed and announced.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+import structlog
 
 from jackpot import metrics
+from jackpot.link.messages import AwardMessage, Meter, Status
 from jackpot.wire import topics
 from jackpot.wire.mqtt import Broker, Connection, Message
 from jackpot.wire.session import Session
@@ -21,12 +23,33 @@ A retained message is not: the broker kept it, and nobody vouches for it now. A 
 other second, changed or not.
 """
 
+SHAPES: Final[dict[str, Any]] = {"meter": Meter, "award": AwardMessage, "status": Status}
+
+log = structlog.get_logger()
+
+
+class UnreadableError(ValueError):
+    """Not a message of the contract."""
+
+
+def read(kind: str, payload: bytes) -> dict[str, Any]:
+    """What the contract names of a message. Raises UnreadableError."""
+    try:
+        content: dict[str, Any] = msgspec.json.decode(payload, type=SHAPES[kind])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableError(str(error)) from error
+    return content
+
 
 class Feed:
     def __init__(self, broker: Broker, client_id: str) -> None:
         self._listeners: list[Listener] = []
         self.latest: dict[tuple[str, str], dict[str, Any]] = {}
         """The newest message of each kind and link; emptied while the feed is cut, so nothing stale is shown."""
+        self._versions: dict[str, int] = {}
+        """Of each link's newest live meter since its last status."""
+        self._unreadable: set[str] = set()
+        """Topics whose last message could not be read: said once, however often the broker brings it."""
         self.session = Session(
             broker=broker,
             client_id=client_id,
@@ -55,6 +78,7 @@ class Feed:
     def _on_lost(self) -> None:
         links = {link for _, link in self.latest}
         self.latest.clear()
+        self._versions.clear()
         for link in links:
             self._tell("status", link, {"state": "lost", "reason": "the feed is cut"}, live=True)
 
@@ -63,14 +87,21 @@ class Feed:
         link, last = message.topic.split("/")[2], message.topic.rpartition("/")[2]
         kind = "award" if last == "awards" else last
         try:
-            content = msgspec.json.decode(message.payload)
-        except msgspec.DecodeError:
+            content = read(kind, message.payload)
+        except UnreadableError as error:
+            if message.topic not in self._unreadable:
+                self._unreadable.add(message.topic)
+                log.warning("message_unreadable", topic=message.topic, error=str(error))
             return
-        if not isinstance(content, dict):
-            return
-        previous = self.latest.get((kind, link), {})
-        if kind == "meter" and content.get("version", 0) < previous.get("version", 0):
-            return
+        self._unreadable.discard(message.topic)
+        if kind == "status":
+            # Versions grow while a link runs. A ledger that was restored goes on below what was said before.
+            self._versions.pop(link, None)
+        elif kind == "meter":
+            if content["version"] < self._versions.get(link, 0):
+                return
+            if not message.retain:
+                self._versions[link] = content["version"]
         self.latest[kind, link] = content
         self._tell(kind, link, content, live=not message.retain)
 

@@ -16,7 +16,7 @@ from tests import brokers
 from tests.acceptance import processes
 from tests.acceptance.integrator import Integrator, connected
 from tests.acceptance.processes import JACKPOT, Daemon, patience_s
-from tests.servers import RestartableBroker
+from tests.servers import PostgresProgram, RestartableBroker
 
 DASHES = "--------"
 
@@ -27,6 +27,10 @@ def sign(id_: str, link: str, port: str | Path) -> str:
 
 def money(cents: int) -> str:
     return f"${cents // 100:,}.{cents % 100:02d}"
+
+
+def name_of(database_url: str) -> str:
+    return database_url.rpartition("/")[2].partition("?")[0]
 
 
 def text_of(port: EmulatedPort) -> str:
@@ -89,6 +93,10 @@ async def test_a_stuck_a_silent_and_a_dead_board_change_nothing(
                     closed = await table.deal({1: 5, 2: 5})
                     await until(lambda closed=closed: text_of(board) == money(closed["displayed_cents"]))  # type: ignore[misc]  # mypy cannot infer a lambda's default
                     await table.settle()
+                watched = daemon.get("/metrics")[1]
+                for name in places:
+                    expected = 1.0 if name in ("good", "silent") else 0.0
+                    assert f'jackpot_sign_connected{{link="{link}",sign="{name}"}} {expected}' in watched
                 assert await asyncio.to_thread(daemon.terminate) == 0
                 await until(lambda: text_of(board) == DASHES)
                 assert "Traceback" not in daemon.log()
@@ -105,6 +113,7 @@ async def play(pit: Integrator, link: str) -> str:
     await table.wager(1, 5)
     shown = money((await table.close())["displayed_cents"])
     await table.settle()
+    await pit.state(link, table.name, next_seq=table.seq)
     return shown
 
 
@@ -156,3 +165,101 @@ async def test_boards_in_a_process_of_their_own_show_dashes_when_the_daemon_or_t
         agent.end()
         daemon.end()
         broker.kill()
+
+
+async def test_a_daemon_that_loses_its_database_blanks_its_boards(
+    own_postgres: PostgresProgram, mosquitto: str, link: str, board: EmulatedPort, tmp_path: Path
+) -> None:
+    floor = (processes.link(link), processes.table("UTH-01", link), sign("pit-1", link, board.path))
+    daemon = Daemon(tmp_path, processes.configuration(own_postgres.url, mosquitto, floor))
+    assert processes.run("migrate", "--config", daemon.config).returncode == 0
+    daemon.start()
+    try:
+        await asyncio.to_thread(daemon.wait_ready)
+        async with connected(mosquitto) as pit:
+            shown = await play(pit, link)
+            await until(lambda: text_of(board) == shown)
+            own_postgres.kill()
+            await until(lambda: text_of(board) == DASHES)
+            own_postgres.start()
+            await until(lambda: text_of(board) == shown)
+            shown = await play(pit, link)
+            await until(lambda: text_of(board) == shown)
+    finally:
+        daemon.end()
+
+
+async def test_a_ledger_restored_to_an_earlier_moment_is_shown(
+    postgres: PostgresProgram, ledger_url: str, mosquitto: str, link: str, board: EmulatedPort, *, tmp_path: Path
+) -> None:
+    """Its meter has a lower version than the boards' own program, which knows nothing of it, has shown."""
+    floor = (processes.link(link), processes.table("UTH-01", link))
+    daemon = Daemon(tmp_path, processes.configuration(ledger_url, mosquitto, floor))
+    agent = Daemon(
+        tmp_path,
+        f'[mqtt]\nurl = "{mosquitto}"\n{floor[0]}{sign("pit-2", link, board.path)}',
+        name="boards",
+        command=(JACKPOT, "signs", "--config", tmp_path / "boards.toml", "--state", tmp_path / "signs"),
+    )
+    daemon.start()
+    agent.start()
+    try:
+        await asyncio.to_thread(daemon.wait_ready)
+        async with connected(mosquitto) as pit:
+            kept = await play(pit, link)
+            await until(lambda: text_of(board) == kept)
+            assert await asyncio.to_thread(daemon.terminate) == 0
+            async with postgres.database(name_of(ledger_url)) as backup_url:
+                daemon.start()
+                await asyncio.to_thread(daemon.wait_ready)
+                await play(pit, link)
+                lost = await play(pit, link)
+                await until(lambda: text_of(board) == lost)
+                daemon.kill()
+                restored = Daemon(tmp_path, processes.configuration(backup_url, mosquitto, floor), name="restored")
+                restored.start()
+                try:
+                    await asyncio.to_thread(restored.wait_ready)
+                    await until(lambda: text_of(board) == kept)
+                finally:
+                    restored.end()
+    finally:
+        agent.end()
+        daemon.end()
+
+
+async def test_a_daemon_that_lost_its_lease_drives_its_boards_by_what_the_other_says(
+    ledger_url: str, mosquitto: str, link: str, board: EmulatedPort, tmp_path: Path
+) -> None:
+    floor = (processes.link(link), processes.table("UTH-01", link))
+    async with EmulatedPort([emulate("alpha", "01", 16)], tmp_path / "other") as other:
+        first, second = (
+            Daemon(
+                tmp_path,
+                processes.configuration(ledger_url, mosquitto, (*floor, sign(name, link, port.path)))
+                + f'[embedded]\ndata_dir = "{tmp_path / name}"\n',
+                name=name,
+            )
+            for name, port in (("first", board), ("second", other))
+        )
+        try:
+            first.start()
+            await asyncio.to_thread(first.wait_ready)
+            second.start()
+            await asyncio.to_thread(second.wait_alive)
+            async with connected(mosquitto) as pit:
+                shown = await play(pit, link)
+                await until(lambda: text_of(board) == text_of(other) == shown)
+                first.signal(signal.SIGSTOP)
+                await asyncio.to_thread(second.wait_ready)
+                shown = await play(pit, link)
+                await until(lambda: text_of(other) == shown)
+                assert text_of(board) != shown, "its program stands still"
+                first.signal(signal.SIGCONT)
+                await until(lambda: text_of(board) == shown)
+                shown = await play(pit, link)
+                await until(lambda: text_of(board) == text_of(other) == shown)
+                assert first.get("/readyz")[0] == 503, "the other leads"
+        finally:
+            first.end()
+            second.end()

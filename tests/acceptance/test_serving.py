@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
@@ -165,15 +164,6 @@ async def test_kill_9_of_the_broker(ledger_url: str, link: str, floor: tuple[str
     finally:
         daemon.end()
         broker.kill()
-
-
-@pytest.fixture
-def own_postgres(used_dir: Path) -> Iterator[PostgresProgram]:
-    """A PostgreSQL to kill."""
-    program = PostgresProgram(used_dir)
-    program.start()
-    yield program
-    program.kill()
 
 
 async def test_kill_9_of_postgresql(

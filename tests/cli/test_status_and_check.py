@@ -8,6 +8,8 @@ from typing import Any
 import asyncpg
 import pytest
 
+from jackpot.wire import topics
+from jackpot.wire.mqtt import Broker, Connection
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.brokers import free_port
@@ -70,11 +72,28 @@ def test_what_is_wrong_is_named_with_its_fix(tmp_path: Path) -> None:
     assert "plug the adapter in" in fixes["board"]
 
 
-def test_a_file_that_is_no_port_is_no_board(tmp_path: Path, daemon: Daemon) -> None:
+def test_what_is_no_port_is_no_board(tmp_path: Path, daemon: Daemon) -> None:
     config = tmp_path / "jackpot.toml"
-    sign = f'[[signs]]\nid = "pit-1"\nlink = "megalink"\nprotocol = "alpha"\nport = "{config}"\n'
-    config.write_text(daemon.config.read_text() + sign)
-    assert bad(checked(config)[1]) == [("board", "mend port in [[signs]]")]
+    ports = (config, "/dev/null", "", "socket://127.0.0.1:99999", "socket://a..b:80")
+    signs = [
+        f'[[signs]]\nid = "pit-{number}"\nlink = "megalink"\nprotocol = "alpha"\nport = "{port}"\n'
+        for number, port in enumerate(ports)
+    ]
+    config.write_text(daemon.config.read_text() + "".join(signs))
+    fixes = ["mend port in [[signs]]"] * 2 + ["mend it in [[signs]]"] * 3
+    assert bad(checked(config)[1]) == [("board", fix) for fix in fixes]
+
+
+async def test_a_status_that_cannot_be_read_is_said(tmp_path: Path, daemon: Daemon, mqtt_url: str) -> None:
+    connection = await Connection.open(Broker.from_url(mqtt_url), "stranger", on_message=lambda _: None)
+    config = tmp_path / "jackpot.toml"
+    config.write_text(daemon.config.read_text().replace('"megalink"', '"strange"'))
+    await connection.publish(topics.status("strange"), b'"x"', retain=True)
+    document = (await asyncio.to_thread(checked, config))[1]
+    await connection.publish(topics.status("strange"), b"", retain=True)
+    await connection.close()
+    (found,) = [found for found in document["findings"] if found["part"] == "broker"]
+    assert "strange is unreadable" in found["found"]
 
 
 def test_a_configuration_that_cannot_be_read_fails_the_check(tmp_path: Path) -> None:

@@ -126,6 +126,19 @@ async def test_it_is_marked_as_soon_as_nobody_vouches_for_it(house: House) -> No
         await expect(page.locator(".mark")).to_be_hidden()
 
 
+async def test_a_restored_ledger_goes_on_at_a_lower_version(house: House) -> None:
+    async with house.page() as page:
+        await open_sign(page)
+        await page.evaluate("source.close()")
+        meter = {"displayed_cents": 20_000_000, "pending": [], "live": True}
+        for version, cents in ((10**9, 20_000_000), (10**9 - 1, 19_000_000)):
+            await page.evaluate("meter => takeMeter(meter)", {**meter, "version": version, "displayed_cents": cents})
+        await expect(page.locator(".meter")).to_have_attribute("data-goal-cents", "20000000")
+        await page.evaluate("takeStatus({ state: 'lost' }); takeStatus({ state: 'running' })")
+        await page.evaluate("meter => takeMeter(meter)", {**meter, "version": 7, "displayed_cents": 15_000_000})
+        await expect(page.locator(".meter")).to_have_attribute("data-goal-cents", "15000000")
+
+
 async def test_a_lost_broker_is_seen_on_sign_and_floor(house: House) -> None:
     async with house.page("dora") as floor, house.page() as sign:
         await open_sign(sign)

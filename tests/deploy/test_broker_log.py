@@ -13,6 +13,7 @@ from jackpot.pki import Kind
 from jackpot.wire import topics
 from jackpot.wire.broker_log import Refusal
 from tests import brokers
+from tests.acceptance import processes
 from tests.acceptance.processes import patience_s
 from tests.deploy import installed
 from tests.deploy.installed import Mosquitto, Pki
@@ -85,3 +86,10 @@ async def test_a_revoked_certificate_is_counted(counted: Counted) -> None:
     await refused(stolen)
     await counted.come_to(handshake=1)
     assert "certificate verify failed" in broker.log()
+
+
+@pytest.mark.parametrize("listen", ["nonsense", "127.0.0.1:http", "127.0.0.1:99999", ":9884", "127.0.0.1:²"])
+def test_an_address_that_is_none_is_refused_in_words(listen: str) -> None:
+    refused = processes.run("broker-log", "--listen", listen)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "is not an address such as 127.0.0.1:9884" in refused.stderr

@@ -139,6 +139,7 @@ def test_the_command_makes_issues_lists_and_revokes(tmp_path: Path) -> None:
     assert run("issue", "server", "broker", "--also", "10.0.0.5", "--days", "20", *folder).exit_code == 0
     listed = json.loads(run("list", "-o", "json", *folder).stdout)
     assert [(issued["kind"], issued["name"]) for issued in listed] == [("table", "UTH-01"), ("server", "broker")]
+    assert run("list", "--expiring", "99999999", *folder).exit_code == 2
     ending = run("list", "--expiring", "30", *folder)
     assert isinstance(ending.exception, CheckFailed)
     assert "broker" in ending.stdout

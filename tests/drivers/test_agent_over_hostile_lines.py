@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from jackpot.config import Sign
 from jackpot.errors import UserError
 from jackpot.signs import BoardAgent, SignBoard
 from jackpot.signs.configured import sign_board
+from tests.acceptance.processes import patience_s
 from tests.drivers.conftest import Hall, Record, eventually
 
 PROTOCOLS: tuple[ProtocolName, ...] = ("alpha", "ed400", "icpdas")
@@ -82,10 +84,16 @@ async def test_an_unplugged_board_comes_back_with_its_layout(hall: Hall) -> None
         await eventually(lambda: not any(board["connected"] for board in hall.agent.snapshot()))
         assert all(board["fault"] for board in hall.agent.snapshot())
         hall.meter(43_200_000)
+        before, plugged_at = len(hall.record.entries), datetime.now(UTC)
         for port in hall.ports.values():
             port.replug()
         await eventually(all_show(hall, AFTER_WIN))
         await eventually(lambda: not any(board["fault"] for board in hall.agent.snapshot()))
+    for name in hall.ports:
+        since = [entry for entry in hall.record.entries[before:] if entry.board == name]
+        for event in ("connected", "told"):
+            at = next(entry.at for entry in since if entry.event == event)
+            assert at - plugged_at < timedelta(seconds=patience_s(5.0)), (name, event)
 
 
 async def test_a_board_that_lost_its_memory_alone_gets_its_layout_again(hall: Hall) -> None:
@@ -197,6 +205,17 @@ async def test_boards_on_one_rs_485_line_are_told_apart_and_a_dead_one_harms_no_
         hall.meter(43_200_000)
         await eventually(lambda: all(hall.shows(name, AFTER_WIN["icpdas"]) for name in meters))
         assert hall.shows("dead", "000000000.")
+
+
+@pytest.mark.parametrize("other", [{"baud": 9600}, {"format": "7E1"}], ids=["baud", "format"])
+async def test_boards_on_one_line_are_spoken_to_alike(hall: Hall, other: dict[str, Any]) -> None:
+    await hall.add("icpdas", "icpdas")
+    wiring = Wiring("icpdas", str(hall.ports["icpdas"].path), **{"baud": 115_200, **other}, address="7F", width=9)
+    hall.add_sign(SignBoard("other", "megalink", wiring), emulate("icpdas", "7F", 9))
+    async with hall.open():
+        hall.running(47_999_900)
+        await eventually(lambda: hall.shows("icpdas", FIGURES["icpdas"]))
+        await eventually(lambda: "one baud rate and one format" in (hall.snapshot("other")["fault"] or ""))
 
 
 async def test_a_board_behind_a_serial_server(hall: Hall) -> None:

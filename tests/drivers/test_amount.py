@@ -73,6 +73,9 @@ def test_only_whole_cents_are_an_amount(cents: int) -> None:
         (Wiring("alpha", "/dev/ttyUSB0", baud=5), "baud rate"),
         (Wiring("alpha", "socket://serial-server"), "socket://host:port"),
         (Wiring("alpha", "socket://host:http"), "socket://host:port"),
+        (Wiring("alpha", "socket://host:99999"), "socket://host:port"),
+        (Wiring("alpha", "socket://a..b:80"), "socket://host:port"),
+        (Wiring("alpha", ""), "/dev/ttyUSB0"),
         (Wiring("mikohn", "/dev/ttyUSB0"), "unknown protocol"),  # type: ignore[arg-type]  # what a file may hold
         (Wiring("alpha", "/dev/ttyUSB0", format="9X9"), "line format"),  # type: ignore[arg-type]  # likewise
     ],

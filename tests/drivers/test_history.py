@@ -1,10 +1,14 @@
 """A dispute is answered from what the board was told and when it answered."""
 
+import errno
+import gzip
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
+from jackpot.signs import history
 from jackpot.signs.history import Entry, JsonLinesHistory, answer, boards
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -85,11 +89,85 @@ def test_files_are_rotated_by_size_and_the_oldest_go(tmp_path: Path) -> None:
         for second in range(100):
             history.add(Entry(at(second), "pit-3", "told", f"${second}.00", second * 100))
     files = sorted((tmp_path / "pit-3").iterdir())
-    assert len(files) == 3
+    assert [file.suffix for file in files] == [".gz", ".gz", ".jsonl"]
     assert all(file.stat().st_size < 1200 for file in files)
-    found = answer(tmp_path, "pit-3", at(99))
+    for second in (80, 85, 90, 95, 99):
+        found = answer(tmp_path, "pit-3", at(second))
+        assert found.told
+        assert found.told.cents == second * 100
+    assert answer(tmp_path, "pit-3", at(5)).told is None
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """A figure a second for 200 s, in many files."""
+    with JsonLinesHistory(tmp_path, file_bytes_max=1000) as history:
+        for second in range(200):
+            history.add(Entry(at(second), "pit-3", "told", f"${second}.00", second * 100))
+    assert len(list((tmp_path / "pit-3").iterdir())) > 15
+    return tmp_path
+
+
+def test_every_moment_is_found_though_one_or_two_files_are_read(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+    reading = history._reading
+
+    def watched(path: Path) -> TextIO:
+        read.append(path)
+        return reading(path)
+
+    monkeypatch.setattr(history, "_reading", watched)
+    for second in range(199):
+        found = answer(many, "pit-3", at(second + 0.5))
+        assert found.told
+        assert found.until
+        assert (found.told.cents, found.until.cents) == (second * 100, (second + 1) * 100)
+        assert len(read) <= 2
+        read.clear()
+
+
+def test_what_was_told_long_before_a_file_of_faults_is_found(tmp_path: Path) -> None:
+    with JsonLinesHistory(tmp_path, file_bytes_max=1000) as kept:
+        kept.add(Entry(at(0), "pit-3", "told", "$1,000.00", 100_000))
+        for second in range(1, 100):
+            kept.add(Entry(at(second), "pit-3", "fault", reason=f"fault {second}"))
+    found = answer(tmp_path, "pit-3", at(90))
     assert found.told
-    assert found.told.cents == 9900
+    assert found.fault
+    assert (found.told.cents, found.fault.reason) == (100_000, "fault 90")
+
+
+def test_a_file_is_read_once_though_a_crash_left_it_plain_and_compressed(many: Path) -> None:
+    """And files of an earlier version, all plain, are compressed with the next that is full."""
+    files = sorted((many / "pit-3").iterdir())
+    for file in files[:-1]:
+        plain = gzip.decompress(file.read_bytes())
+        file.with_suffix("").write_bytes(plain)
+    files[0].unlink()
+    (many / "pit-3" / files[1].name.replace(".jsonl.gz", ".part")).write_bytes(b"half of it")
+    found = answer(many, "pit-3", at(150))
+    assert found.told
+    assert found.told.cents == 15_000
+    with JsonLinesHistory(many, file_bytes_max=1000) as kept:
+        for second in range(200, 220):
+            kept.add(Entry(at(second), "pit-3", "told", f"${second}.00", second * 100))
+    after = sorted((many / "pit-3").iterdir())
+    assert {file.suffix for file in after[:-1]} == {".gz"}
+    assert [file for file in after if file in files[:-1]] == files[:-1]
+
+
+def test_a_disk_without_room_to_compress_loses_no_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(history, "_compress", full)
+    with JsonLinesHistory(tmp_path, file_bytes_max=1000) as kept:
+        for second in range(50):
+            kept.add(Entry(at(second), "pit-3", "told", f"${second}.00", second * 100))
+    assert kept.lost == 0
+    found = answer(tmp_path, "pit-3", at(7))
+    assert found.told
+    assert found.told.cents == 700
 
 
 def test_a_record_that_cannot_be_kept_is_counted_and_stops_no_one(tmp_path: Path) -> None:

@@ -6,7 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from drivers import icpdas
 from drivers.emulator import EmulatedPort, emulate
 from drivers.emulator.boards import AlphaSign
 from jackpot.cli.signs import command
@@ -27,7 +31,7 @@ from tests.drivers.conftest import eventually
 PROGRAM = [sys.executable, "-c", "from jackpot.cli.signs import command; command()"]
 
 
-def config(folder: Path, port: int, sign_port: Path) -> Path:
+def config(folder: Path, port: int, sign_port: Path | str) -> Path:
     file = folder / "jackpot.toml"
     file.write_text(
         f'mqtt.url = "mqtt://127.0.0.1:{port}"\n'
@@ -82,6 +86,115 @@ def test_bad_use_is_answered_in_words(tmp_path: Path) -> None:
     assert "no address" in str(run("emulate", "--protocol", "ed400", "--address", "0A").exception)
 
 
+@pytest.mark.parametrize(
+    "port", ["socket://127.0.0.1:99999", "socket://127.0.0.1:0", "socket://a..b:80", "", "a\\u0000b"]
+)
+def test_a_port_that_cannot_be_is_named(tmp_path: Path, port: str) -> None:
+    file = config(tmp_path, 1, port)
+    for arguments in ((), ("test", "pit-3")):
+        refused = run(*arguments, "--config", file, "--state", tmp_path / "state").exception
+        assert type(refused) is UserError
+        assert "should be a path such as /dev/ttyUSB0, or socket://host:port" in str(refused)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--port", "nowhere/port"), "nowhere/port: No such file or directory; choose another --port"),
+        (("--port", "folder"), "folder: File exists; choose another --port"),
+        (("--png", "nowhere/board.png"), "in a folder that is there"),
+        (("--png", "board.bmp2"), "ends in .png"),
+    ],
+)
+def test_an_emulator_that_cannot_be_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    refused = run("emulate", "--seconds", "0.1", *arguments).exception
+    assert type(refused) is UserError
+    assert message in str(refused)
+
+
+def test_an_emulator_takes_nothing_that_is_not_its_own(tmp_path: Path) -> None:
+    text, adapter, left = tmp_path / "text", tmp_path / "adapter", tmp_path / "left"
+    text.write_text("a year of work")
+    adapter.symlink_to("/dev/null")
+    left.symlink_to("/dev/pts/999999")
+    for path in (text, adapter):
+        refused = run("emulate", "--port", path, "--seconds", "0.1").exception
+        assert type(refused) is UserError
+        assert "File exists" in str(refused)
+    assert text.read_text() == "a year of work"
+    assert adapter.readlink() == Path("/dev/null")
+    assert run("emulate", "--port", left, "--seconds", "0.1").exit_code == 0, "what a killed emulator left behind"
+    assert not left.is_symlink()
+
+
+def test_an_emulator_without_a_port_of_its_own_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    opened = run("emulate", "--seconds", "0.1")
+    assert f"open at {tmp_path}" in opened.output.replace("\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+ASKED, ANSWER = icpdas.Command("01", icpdas.HOST_CONTROL).to_bytes(), icpdas.Accepted("01").to_bytes()
+
+
+@asynccontextmanager
+async def emulated(port: Path, *arguments: str) -> AsyncIterator[None]:
+    program = await asyncio.create_subprocess_exec(
+        *PROGRAM, "emulate", "--protocol", "icpdas", "--port", str(port), *arguments, stdout=subprocess.DEVNULL
+    )
+    try:
+        await eventually(port.exists)
+        yield
+    finally:
+        program.send_signal(signal.SIGTERM)
+        assert await program.wait() == 0
+
+
+async def ask(port: Path, within_seconds: float) -> tuple[bytes, float]:
+    """What comes back, and after how long."""
+    line = os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    asked_at, heard = time.monotonic(), b""
+    os.write(line, ASKED)
+    while not heard.endswith(b"\r") and time.monotonic() < asked_at + within_seconds:
+        await asyncio.sleep(0.01)
+        with suppress(BlockingIOError):
+            heard += os.read(line, 100)
+    os.close(line)
+    return heard, time.monotonic() - asked_at
+
+
+async def test_a_sound_emulated_line_answers(tmp_path: Path) -> None:
+    async with emulated(tmp_path / "port"):
+        assert (await ask(tmp_path / "port", 20.0))[0] == ANSWER
+
+
+@pytest.mark.parametrize("fault", ["--drop", "--garble"])
+async def test_an_emulated_line_loses_or_changes_bytes(tmp_path: Path, fault: str) -> None:
+    async with emulated(tmp_path / "port", fault, "1"):
+        assert (await ask(tmp_path / "port", 1.0))[0] != ANSWER
+
+
+async def test_an_emulated_line_is_late(tmp_path: Path) -> None:
+    async with emulated(tmp_path / "port", "--slow", "2"):
+        answer, seconds = await ask(tmp_path / "port", 20.0)
+    assert answer == ANSWER
+    assert seconds > 0.2
+
+
+async def test_an_emulated_port_is_unplugged_and_comes_back(tmp_path: Path) -> None:
+    port = tmp_path / "port"
+    async with emulated(port, "--unplug", "0.5"):
+        for _ in range(2):
+            await eventually(lambda: not port.exists())
+            await eventually(port.exists)
+
+
 async def test_a_test_pattern_is_shown_and_then_dashes(tmp_path: Path) -> None:
     board = AlphaSign("01", 16)
     seen = set()
@@ -134,8 +247,11 @@ async def test_boards_on_another_machine_are_fed_by_mqtt_alone(tmp_path: Path, b
                 link="megalink",
                 currency="SGD",
                 displayed_cents=47_999_900,
+                reset_cents=10_000_000,
+                entry=812,
                 version=version,
                 pending=[],
+                at=datetime.now(UTC).isoformat(),
             )
             version += 1
             await asyncio.sleep(0.3)
@@ -157,8 +273,9 @@ async def test_boards_on_another_machine_are_fed_by_mqtt_alone(tmp_path: Path, b
         publish(topics.status("megalink"), state="running")
         await eventually(lambda: shows("$479,999.00"))
         publish(
-            topics.awards("megalink"), award="megalink-000001", link="megalink", table="UTH-01", rank="royal_flush",
-            kind="percentage", amount_cents=47_999_900, at=datetime.now(UTC).isoformat(),
+            topics.awards("megalink"), award="megalink-000001", link="megalink", table="UTH-01", round="r-1", position=3,
+            entry=812, rank="royal_flush", kind="percentage", amount_cents=47_999_900, base_cents=47_999_900,
+            shared_by=1, multiplier=5, rules=["UTH 4.2"], decisions=["D5"], at=datetime.now(UTC).isoformat(),
         )  # fmt: skip
         await eventually(lambda: shows("UTH-01 ROYAL FLUSH $479,999.00"))
         program.send_signal(signal.SIGTERM)

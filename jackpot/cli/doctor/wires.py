@@ -3,7 +3,6 @@
 import asyncio
 import datetime as dt
 import grp
-import json
 import os
 import stat
 from collections.abc import AsyncIterator
@@ -19,7 +18,7 @@ from jackpot.embedded import EmbeddedBroker, default_data_dir
 from jackpot.errors import UserError
 from jackpot.servers import configured_broker
 from jackpot.signs.configured import sign_board
-from jackpot.wire import topics
+from jackpot.wire import feed, topics
 from jackpot.wire.broker import Broker
 from jackpot.wire.mqtt import Connection, Message, MqttError
 
@@ -66,7 +65,11 @@ async def _statuses(at: Broker, links: list[str]) -> tuple[dict[str, str], float
 
     def hear(message: Message) -> None:
         message.connection.ack(message)
-        said[message.topic.split("/")[2]] = str(json.loads(message.payload).get("state"))
+        link = message.topic.split("/")[2]
+        try:
+            said[link] = feed.read("status", message.payload)["state"]
+        except feed.UnreadableError:
+            said[link] = "unreadable"
         if len(said) == len(links):
             all_said.set()
 
@@ -109,13 +112,22 @@ def board(sign: Sign) -> Finding:
         found = port.stat()
     except OSError as error:
         return bad(part, f"{sign.id}: {port}: {error.strerror}", "plug the adapter in, or mend port in [[signs]]")
-    if not stat.S_ISCHR(found.st_mode):
+    if not stat.S_ISCHR(found.st_mode) or not _is_tty(os.major(found.st_rdev)):
         return bad(part, f"{sign.id}: {port} is no serial port", "mend port in [[signs]]")
     if not os.access(port, os.R_OK | os.W_OK):
         return bad(
             part, f"{sign.id}: {port} is not ours to use", f"usermod -aG {_group(found.st_gid)} the daemon's user"
         )
     return good(part, f"{sign.id}: {sign.protocol} at {port}, {sign.baud} baud")
+
+
+def _is_tty(major: int) -> bool:
+    """Whether the system has a driver of terminals with this number; where it does not tell, we believe it."""
+    try:
+        lines = Path("/proc/tty/drivers").read_text().splitlines()
+    except OSError:
+        return True
+    return str(major) in {line.split()[2] for line in lines}
 
 
 def _group(gid: int) -> str:

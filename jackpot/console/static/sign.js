@@ -19,7 +19,7 @@ const currency = body.dataset.currency;
 let from = 0; // where the climb began, in cents
 let goal = null; // the committed amount
 let startedAt = 0;
-let version = 0;
+let version = 0; // of the newest live meter since the last status
 let liveAt = -Infinity;
 let confirmedAt = null;
 let state = "lost";
@@ -102,9 +102,9 @@ function takeMeter(message) {
   if (message.version < version) return;
   const now = performance.now();
   const fresh = now - liveAt < STALE_MS;
-  version = message.version;
   if (message.displayed_cents !== goal) take(message.displayed_cents, fresh && message.live);
   if (message.live) {
+    version = message.version;
     liveAt = now;
     confirmedAt = new Date();
   }
@@ -116,6 +116,7 @@ function takeMeter(message) {
 
 function takeStatus(message) {
   state = message.state;
+  version = 0; // a ledger that was restored goes on below what was shown before
   look();
 }
 

@@ -1,0 +1,147 @@
+"""The feed of boards and console at a real broker: what cannot be read costs nobody anything, and the newest is shown."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from jackpot.link.messages import Meter
+from jackpot.wire import topics
+from jackpot.wire.feed import Feed
+from jackpot.wire.mqtt import Broker, Connection
+from tests.acceptance.processes import patience_s
+
+DEEP = 100_000
+
+
+def meter(link: str, version: int, displayed_cents: int = 100) -> Meter:
+    return {
+        "link": link, "currency": "SGD", "displayed_cents": displayed_cents, "reset_cents": 0, "entry": 0,
+        "version": version, "pending": [], "at": "2026-11-16T02:00:00Z",
+    }  # fmt: skip
+
+
+class Controller:
+    """Says what a controller says, and what none would."""
+
+    def __init__(self, connection: Connection, link: str) -> None:
+        self._connection = connection
+        self.link = link
+
+    async def meter(self, version: int, *, retain: bool = True) -> None:
+        await self.says(topics.meter(self.link), json.dumps(meter(self.link, version)).encode(), retain=retain)
+
+    async def status(self, state: str) -> None:
+        await self.says(topics.status(self.link), json.dumps({"state": state}).encode())
+
+    async def says(self, topic: str, payload: bytes, *, retain: bool = True) -> None:
+        await self._connection.publish(topic, payload, retain=retain)
+
+
+@pytest.fixture
+async def controller(any_broker: str, name: str) -> AsyncIterator[Controller]:
+    connection = await Connection.open(Broker.from_url(any_broker), f"controller-{name}", on_message=lambda _: None)
+    yield Controller(connection, name)
+    await connection.close()
+
+
+@asynccontextmanager
+async def listening(url: str, link: str) -> AsyncIterator[tuple[Feed, list[tuple[str, Any]]]]:
+    """A feed and what it told of the link."""
+    feed = Feed(Broker.from_url(url), f"feed-{link}")
+    told: list[tuple[str, Any]] = []
+
+    def hear(kind: str, heard_of: str, content: dict[str, Any], live: bool) -> None:
+        if heard_of == link:
+            told.append((kind, (content.get("version") or content.get("state"), live)))
+
+    feed.listen(hear)
+    running = asyncio.create_task(feed.run())
+    try:
+        await until(lambda: feed.connected)
+        yield feed, told
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(patience_s(20)):
+        while not true():
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b'{"version": null}',
+        b'"x"',
+        b"[1]",
+        b"",
+        b"\xff\xfe",
+        b'{"version": "7"}',
+        b"[" * DEEP,
+        b'{"version": ' + b"[" * DEEP,
+        b'{"unknown": ' + b"[" * DEEP,
+        b'{"version": ' + b"9" * 5000 + b"}",
+    ],
+    ids=lambda payload: repr(payload[:16]),
+)
+async def test_a_message_that_cannot_be_read_is_said_once_and_passed_over(
+    any_broker: str, controller: Controller, payload: bytes
+) -> None:
+    """Kept by the broker, it would come again at every connection: the others' boards must stay lit."""
+    topic = topics.meter(f"bad-{controller.link}")
+    await controller.says(topic, payload)
+    await controller.status("running")
+    with capture_logs() as logged:
+        async with listening(any_broker, controller.link) as (feed, told):
+            connection = feed.session.connection
+            for _ in range(3):
+                await controller.says(topic, payload)
+            await controller.meter(1)
+            await until(lambda: ("meter", (1, True)) in told)
+            assert feed.session.connection is connection, "the connection stands"
+    await controller.says(topic, b"")
+    if payload:  # an empty one is not kept
+        assert [entry["event"] for entry in logged if entry.get("topic") == topic] == ["message_unreadable"]
+
+
+async def test_while_a_link_runs_an_older_meter_is_ignored(any_broker: str, controller: Controller) -> None:
+    async with listening(any_broker, controller.link) as (feed, told):
+        await controller.status("running")
+        for version in (7, 6, 8):
+            await controller.meter(version)
+        await until(lambda: ("meter", (8, True)) in told)
+        assert [said for kind, said in told if kind == "meter"] == [(7, True), (8, True)]
+        assert feed.latest["meter", controller.link]["version"] == 8
+
+
+@pytest.mark.parametrize("state", ["stopped", "suspended", "lost"])
+async def test_a_restored_ledger_goes_on_at_a_lower_version(
+    any_broker: str, controller: Controller, state: str
+) -> None:
+    async with listening(any_broker, controller.link) as (_, told):
+        await controller.status("running")
+        await controller.meter(90)
+        await controller.status(state)
+        await controller.status("running")
+        await controller.meter(40)
+        await until(lambda: ("meter", (40, True)) in told)
+
+
+async def test_a_meter_that_the_broker_kept_does_not_outdo_a_restored_ledger(
+    any_broker: str, controller: Controller
+) -> None:
+    """The boards' program was started while the ledger was being restored."""
+    await controller.meter(90)
+    await controller.status("lost")
+    async with listening(any_broker, controller.link) as (_, told):
+        await until(lambda: ("meter", (90, False)) in told)
+        await controller.status("running")
+        await controller.meter(40)
+        await until(lambda: ("meter", (40, True)) in told)
