@@ -115,6 +115,7 @@ async def find(engine: AsyncEngine, secret: str, *, used: bool = True) -> Sessio
             people.c.name,
             people.c.role,
             people.c.must_change,
+            people.c.confirmed_by,
         )
         .join(people)
         .where(sessions.c.hash == _hash(secret), people.c.disabled_at.is_(None))
@@ -130,7 +131,7 @@ async def find(engine: AsyncEngine, secret: str, *, used: bool = True) -> Sessio
     if used and row.idle > SEEN_EVERY:
         async with engine.begin() as connection:
             await _update(connection, secret, seen_at=func.now())
-    return Session(Person(row.name, role, row.must_change), secret, row.note)
+    return Session(Person(row.name, role, row.confirmed_by is not None, row.must_change), secret, row.note)
 
 
 async def end(engine: AsyncEngine, secret: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 import pytest_asyncio
@@ -41,12 +42,10 @@ class Stranger:
         self._reader, self._writer = reader, writer
 
     async def send(self, *parts: bytes) -> None:
-        try:
+        with suppress(ConnectionError):
             for part in parts:
                 self._writer.write(part)
                 await self._writer.drain()
-        except ConnectionError:
-            pass
 
     async def answer(self) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body of the answer, which is the last on this connection."""
@@ -55,12 +54,11 @@ class Stranger:
         first, *lines = told.decode().split("\r\n")
         return int(first.split()[1]), dict(line.split(": ", 1) for line in lines), body
 
-    async def ends(self) -> bool:
-        try:
-            async with asyncio.timeout(10):
-                return await self._reader.read() == b""
-        except ConnectionError:
-            return True
+    async def ends(self) -> None:
+        """Until the server has ended the connection, whatever it has said before."""
+        with suppress(ConnectionError):
+            async with asyncio.timeout(5):
+                await self._reader.read()
 
     def close(self) -> None:
         self._writer.close()
@@ -143,20 +141,19 @@ async def test_a_head_that_does_not_come(port: int, sent: bytes, monkeypatch: py
     for _ in range(20):
         await asyncio.sleep(0.05)
         await client.send(b"x" if sent else b"")
-    async with asyncio.timeout(1):
-        await client.ends()
+    await client.ends()
 
 
 async def test_a_head_without_end(port: int) -> None:
     client = await stranger(port)
-    await client.send(head("/login", *(f"X-{number}: {'y' * 100}" for number in range(10_000))).removesuffix(b"\r\n\r\n"))
-    assert (await client.answer())[0] == 400
+    await client.send(b"GET /login HTTP/1.1\r\n" + b"X-Header: anything\r\n" * 100_000)
+    await client.ends()
 
 
 async def test_no_more_connections_than_there_is_room_for(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "CONNECTIONS_MAX", 3)
     held = [await stranger(port) for _ in range(3)]
-    assert await (await stranger(port)).ends()
+    await (await stranger(port)).ends()
     for client in held:
         client.close()
     await asyncio.sleep(0.05)
