@@ -330,6 +330,8 @@ audit = Table(
     Column("detail", JSONB, nullable=False),
     # An auditor asks what one person did, over all of history.
     Index(None, "by", "id"),
+    # Whether a failed login is in the trail already.
+    Index(None, "address", "by", "at"),
 )
 
 proposals = Table(

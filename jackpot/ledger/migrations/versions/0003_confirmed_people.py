@@ -10,6 +10,8 @@ depends_on = None
 
 
 def upgrade() -> None:
+    # Whether a failed login is in the trail already.
+    op.create_index(op.f("audit_address_by_at_idx"), "audit", ["address", "by", "at"])
     op.add_column(
         "people",
         sa.Column(
