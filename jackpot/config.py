@@ -9,11 +9,13 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import msgspec
 from msgspec import Struct
 
+from drivers.board import Wiring
 from jackpot.errors import UserError
 from jackpot.link.parameters import Parameters, Reading
 from jackpot.notify import ServiceManager
@@ -21,6 +23,7 @@ from jackpot.rules.megalink import ALL_GAMES, GAMES
 
 STALE_SECONDS_MAX = 60
 
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]*)(:(?P<port>[0-9]{1,5}))?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
 
@@ -104,9 +107,18 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     id: str
     link: str | None = None
     game: str
-    positions: int = 7
+    positions_given: int | None = msgspec.field(default=None, name="positions")
+    """Absent: as many as the game has."""
     key_file: Path | None = None
     """With it, the table's events must carry their proof (`mac`)."""
+
+    @property
+    def positions(self) -> int:
+        return self.positions_max if self.positions_given is None else self.positions_given
+
+    @property
+    def positions_max(self) -> int:
+        return GAMES[self.game].positions_max if self.game in GAMES else 7
 
 
 class Sign(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -124,6 +136,10 @@ class Sign(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """0: whole units, cut and never rounded up."""
     stale_seconds: float = 5.0
     """So long without a meter, and the board shows dashes."""
+
+    @property
+    def wiring(self) -> Wiring:
+        return Wiring(self.protocol, self.port, self.baud, self.address, self.format, self.width, self.decimals)
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
@@ -158,8 +174,9 @@ def read(document: dict[str, Any], name: str, environment: Mapping[str, str] = o
         ("mqtt", "url", "JACKPOT_MQTT_URL"),
         ("http", "listen", "JACKPOT_HTTP_LISTEN"),
     ):
-        if value := environment.get(variable):
-            document = {**document, section: {**document.get(section, {}), key: value}}
+        beside = document.get(section, {})
+        if (value := environment.get(variable)) and isinstance(beside, dict):
+            document = {**document, section: {**beside, key: value}}
     try:
         config = msgspec.convert(document, Config, dec_hook=_read_path)
     except msgspec.ValidationError as error:
@@ -214,6 +231,11 @@ def _problems(config: Config) -> list[str]:
         for sign in config.signs
         if not 0 < sign.stale_seconds <= STALE_SECONDS_MAX  # so that nan is refused too
     ]
+    for sign in config.signs:
+        try:
+            sign.wiring.resolved()
+        except ValueError as error:
+            found.append(f"signs: {sign.id}: {error}")
     for table in config.tables:
         if table.game not in ALL_GAMES:
             found.append(f"tables: {table.id}: game {table.game!r} is none of {', '.join(ALL_GAMES)}")
@@ -221,11 +243,29 @@ def _problems(config: Config) -> list[str]:
             found.append(f"tables: {table.id}: link {table.link!r} is not configured")
         elif table.link is not None and table.game not in GAMES:
             found.append(f"tables: {table.id}: {table.game} has no progressive jackpot; leave out its link")
-        elif not 1 <= table.positions <= (most := GAMES[table.game].positions_max if table.game in GAMES else 7):
-            found.append(f"tables: {table.id}: positions must be 1 to {most}")
+        elif not 1 <= table.positions <= table.positions_max:
+            found.append(f"tables: {table.id}: positions must be 1 to {table.positions_max}")
     if (config.heads.file is None) != (config.heads.key_file is None):
         found.append("heads: file and key_file go together")
+    found += _url_problems("database.url", config.database.url)
+    found += _url_problems("database.console_url", config.database.console_url)
     return found + _day_problems(config.gaming_day) + _listen_problems(config.http)
+
+
+def _url_problems(key: str, url: str | None) -> list[str]:
+    """What is wrong with it is not said: it may be a part of the password."""
+    if url is None:
+        return []
+    looks_like = f"{key} must look like postgresql://jackpot@127.0.0.1:5432/jackpot"
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return [looks_like]
+    if "@" in f"{parts.path}{parts.query}{parts.fragment}":
+        return [f"{looks_like}; in a password write %2F for /, %3F for ?, %23 for # and %40 for @"]
+    hosts = [_HOST.fullmatch(host) for host in parts.netloc.rpartition("@")[2].split(",")]
+    good = all(host and int(host["port"] or 0) < 65536 for host in hosts)
+    return [] if good and parts.scheme in ("postgresql", "postgres") else [looks_like]
 
 
 def _day_problems(day: GamingDay) -> list[str]:
@@ -234,7 +274,7 @@ def _day_problems(day: GamingDay) -> list[str]:
         ZoneInfo(day.timezone)
     except (KeyError, ValueError, OSError):
         found.append(f"gaming_day.timezone: {day.timezone!r} is not a time zone such as Asia/Singapore")
-    if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", day.starts_at):
+    if not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", day.starts_at):
         found.append(f"gaming_day.starts_at: {day.starts_at!r} is not a time such as 06:00")
     return found
 

@@ -282,10 +282,13 @@ class Leader:
         return False
 
     async def _let_go(self, epoch: int) -> None:
-        """Closing: to anybody. Otherwise to who has asked, and to anybody if that one is not there after all."""
+        """Closing: to anybody. Otherwise to who has asked, and to anybody if that one is not there after all.
+
+        Not for long: a lease that cannot be given up ends soon by itself.
+        """
         link, holder, sent = self.link.id, self._holder, self._channel.sent
         try:
-            async with self._pool.acquire(timeout=LEASE_S) as connection:
+            async with asyncio.timeout(LEASE_S / 2), self._pool.acquire(timeout=LEASE_S / 2) as connection:
                 if self._closing:
                     await lease.give_up(connection, link, holder, epoch, sent=sent)
                 else:

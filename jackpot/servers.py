@@ -80,6 +80,8 @@ def secret(path: Path | None) -> str | None:
         return path.read_text("utf-8").partition("\n")[0]
     except OSError as error:
         raise UserError(f"cannot read the secret in {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"the secret in {path} is no text in UTF-8") from error
 
 
 def event_keys(config: Config) -> dict[str, bytes]:

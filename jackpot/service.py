@@ -4,23 +4,23 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, cast
 
 import asyncpg
 import structlog
-import uvicorn
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from jackpot import certificates
 from jackpot.config import Config, service_manager
 from jackpot.console.app import create_app
+from jackpot.console.server import HttpServer
 from jackpot.embedded import default_data_dir
 from jackpot.errors import UserError
 from jackpot.leader import Leader
 from jackpot.ledger.connection import CONNECT_TIMEOUT_S, CONTROL_SETTINGS, connect, create_engine
-from jackpot.ledger.errors import unreachable
+from jackpot.ledger.errors import DRIVER_ERRORS, unreachable
 from jackpot.ledger.heads import HeadsFile, load_key
 from jackpot.ledger.migrate import migrate, require_newest
 from jackpot.ledger.quarantine import Quarantine
@@ -32,6 +32,8 @@ from jackpot.signs.configured import sign_board
 from jackpot.wire.feed import Feed
 
 log = structlog.get_logger()
+
+CLOSE_WITHIN_S = 2.0
 
 
 class Service:
@@ -105,14 +107,6 @@ def signed_heads(config: Config) -> HeadsFile | None:
     return HeadsFile(heads.file, load_key(heads.key_file)) if heads.file and heads.key_file else None
 
 
-class HttpServer(uvicorn.Server):
-    """uvicorn without its own signal handlers: the daemon has them."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
 async def serve(config: Config, *, at_point: Callable[[str], None] = lambda _: None) -> None:
     """Run the daemon until SIGTERM or SIGINT."""
     if not config.links:
@@ -140,13 +134,14 @@ def listening(config: Config) -> socket.socket:
 async def ledger(at: Servers) -> AsyncIterator[tuple[AsyncEngine, asyncpg.Pool]]:
     """The database, at the newest schema: an engine for questions and a pool for what the leaders do beside money."""
     console = (at.console_url, at.console_password) if at.console_url else (at.database_url, at.database_password)
-    engine = create_engine(*console)
-    try:
-        with unreachable(at.database_url):
+    async with AsyncExitStack() as stack:
+        engine = create_engine(*console)
+        stack.push_async_callback(_soon, engine.dispose)
+        with unreachable(console[0]):
             if at.embedded_database:
                 await migrate(engine)
             await require_newest(engine)
-        async with asyncpg.create_pool(
+        pool = asyncpg.create_pool(
             at.database_url,
             connect=cast("Any", connect),  # as asyncpg's own, of which it takes only what we give it
             password=at.database_password,
@@ -155,10 +150,20 @@ async def ledger(at: Servers) -> AsyncIterator[tuple[AsyncEngine, asyncpg.Pool]]
             timeout=CONNECT_TIMEOUT_S,
             command_timeout=10.0,
             server_settings=CONTROL_SETTINGS,
-        ) as pool:
-            yield engine, pool
-    finally:
-        await engine.dispose()
+        )
+        with unreachable(at.database_url):
+            await pool
+        stack.push_async_callback(_soon, pool.close)
+        yield engine, pool
+
+
+async def _soon(close: Callable[[], Awaitable[None]]) -> None:
+    """A database that stands still does not say goodbye; whoever stops does not wait for it."""
+    try:
+        async with asyncio.timeout(CLOSE_WITHIN_S):
+            await close()
+    except DRIVER_ERRORS as error:
+        log.warning("database_not_closed", error=str(error) or type(error).__name__)
 
 
 async def _run(service: Service, engine: AsyncEngine, door: socket.socket, stop: asyncio.Event) -> None:
@@ -166,7 +171,7 @@ async def _run(service: Service, engine: AsyncEngine, door: socket.socket, stop:
     config = service.config
     boards = service.boards.snapshot
     app = create_app(engine=engine, feed=service.feed, config=config, boards=boards, ready=service.ready)
-    http = HttpServer(uvicorn.Config(app, log_config=None))
+    http = HttpServer(app)
     async with asyncio.TaskGroup() as tasks:
         web = tasks.create_task(http.serve([door]), name="http")
         beside = [

@@ -88,11 +88,27 @@ class ServerProgram:
         with suppress(ProcessLookupError):  # its death signal was faster
             os.kill(pid, signal.SIGKILL)
 
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """The server and all its processes are stopped: they neither answer nor close what is open."""
+        stopped = [self.server_pid]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)  # the parent first, so that no child is new
+            stopped += _children(pid)
+        try:
+            yield
+        finally:
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+
     @property
     def server_pid(self) -> int:
         assert self._program is not None
-        children = Path(f"/proc/{self._program.pid}/task/{self._program.pid}/children").read_text().split()
-        return int(children[0])
+        return _children(self._program.pid)[0]
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 class PostgresProgram(ServerProgram):

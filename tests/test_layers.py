@@ -18,7 +18,7 @@ INNER: Mapping[str, set[str]] = {
     "rules": set(),
     "link": {"rules"},
     "notify": set(),
-    "config": {"errors", "link", "notify", "rules"},
+    "config": {"drivers", "errors", "link", "notify", "rules"},
     "pki": {"errors"},
     "certificates": {"config", "errors", "metrics", "pki"},
     "embedded": {"errors"},

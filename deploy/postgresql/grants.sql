@@ -55,8 +55,8 @@ GRANT SELECT, INSERT (kind, link, command, by), UPDATE (approved_by, rejected_by
 GRANT USAGE ON SEQUENCE proposals_number_seq TO jackpot_console;
 
 -- An account is disabled, never deleted, and never gets another role.
-GRANT SELECT, INSERT (name, role, password, must_change, created_by), UPDATE (password, must_change, disabled_at)
-    ON people TO jackpot_console;
+GRANT SELECT, INSERT (name, role, password, must_change, created_by, confirmed_by),
+    UPDATE (password, must_change, disabled_at, confirmed_by) ON people TO jackpot_console;
 GRANT SELECT, INSERT (hash, person), UPDATE (seen_at, note), DELETE ON sessions TO jackpot_console;
 GRANT SELECT, INSERT (id, hash, person, label, expires_at), UPDATE (revoked_at) ON tokens TO jackpot_console;
 GRANT SELECT, INSERT (name, address), DELETE ON login_attempts TO jackpot_console;
@@ -69,7 +69,7 @@ GRANT SELECT ON events, journals, entries, awards, payments, meter_reports, para
 -- -- audit: everything but what lets one in --------------------------------------------------------------------------
 GRANT SELECT ON events, journals, entries, awards, payments, meter_reports, parameters, links, rounds, unpaid, leases,
     requests, quarantine, postings, audit, proposals, login_attempts TO jackpot_audit;
-GRANT SELECT (name, role, must_change, created_at, created_by, disabled_at) ON people TO jackpot_audit;
+GRANT SELECT (name, role, must_change, created_at, created_by, disabled_at, confirmed_by) ON people TO jackpot_audit;
 GRANT SELECT (person, created_at, seen_at) ON sessions TO jackpot_audit;
 GRANT SELECT (id, person, label, created_at, expires_at, revoked_at) ON tokens TO jackpot_audit;
 

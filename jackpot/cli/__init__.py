@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 import typer
+from typer._click.exceptions import UsageError  # it has no public name
 from typer.core import TyperGroup
 
 from jackpot.errors import UserError
@@ -80,10 +81,19 @@ def jackpot() -> None:
 
 def main() -> None:
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
     except UserError as error:
         print(f"jackpot: {error}", file=sys.stderr)  # noqa: T201
         sys.exit(error.exit_code)
+    except UsageError as error:
+        # Without a message its help is all there is to say, and was printed.
+        if message := " ".join(error.format_message().split()).rstrip("."):
+            where = error.ctx.command_path if error.ctx else "jackpot"
+            print(f"jackpot: {message}; see {where} --help", file=sys.stderr)  # noqa: T201
+        sys.exit(error.exit_code)
+    except typer.Abort:
+        print("jackpot: given up", file=sys.stderr)  # noqa: T201
+        sys.exit(1)
     except OSError as error:
         if error.errno not in DISK_ERRORS:
             raise

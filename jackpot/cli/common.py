@@ -4,7 +4,7 @@ import asyncio
 import datetime as dt
 import sys
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from jackpot import logs
 from jackpot.config import Config
 from jackpot.errors import UserError
 from jackpot.ledger.connection import CONNECT_TIMEOUT_S, connect, create_engine
-from jackpot.ledger.errors import LedgerError, unreachable
+from jackpot.ledger.errors import LedgerError, reason, unreachable
 from jackpot.ledger.migrate import require_newest
 from jackpot.servers import database
 
@@ -38,10 +38,12 @@ class Ledger:
     url: str
     password: str | None = field(repr=False)
 
-    @asynccontextmanager
-    async def reader(self) -> AsyncIterator[asyncpg.Connection]:
+    def reader(self) -> AbstractAsyncContextManager[asyncpg.Connection]:
         """A connection for long reading, which can change nothing."""
-        settings = {"application_name": "jackpot-reader", "default_transaction_read_only": "on"}
+        return self.connection(application_name="jackpot-reader", default_transaction_read_only="on")
+
+    @asynccontextmanager
+    async def connection(self, **settings: str) -> AsyncIterator[asyncpg.Connection]:
         with unreachable(self.url):
             connection = await connect(
                 self.url, password=self.password, timeout=CONNECT_TIMEOUT_S, server_settings=settings
@@ -63,18 +65,21 @@ async def open_ledger(config: Config) -> AsyncIterator[Ledger]:
             yield Ledger(engine, url, password)
         except TimeoutError as error:
             raise UserError("the database took too long; try again when it is less busy") from error
-        except (SQLAlchemyError, LedgerError) as error:
-            reason = str(error).partition("\n")[0]
-            raise UserError(f"the database did not answer as it should: {reason}") from error
+        except (SQLAlchemyError, LedgerError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            raise UserError(f"the database did not answer as it should: {reason(error)}") from error
         finally:
             await engine.dispose()
 
 
 def read_day(text: str) -> dt.date:
+    """Written in one way only, and of this millennium."""
     try:
-        return dt.date.fromisoformat(text)
-    except ValueError as error:
-        raise UserError(f"{text!r} is no date; write it as 2026-11-16") from error
+        day = dt.date.fromisoformat(text)
+    except ValueError:
+        day = dt.date.min
+    if day.isoformat() != text or not 2000 <= day.year < 3000:
+        raise UserError(f"{text!r} is no gaming day; write it as 2026-11-16")
+    return day
 
 
 def write_out(content: bytes, out: Path | None) -> None:

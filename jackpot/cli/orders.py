@@ -1,19 +1,16 @@
 """Commands to a link from the terminal: left for the desk that holds the link, whose answer is awaited."""
 
-import asyncio
 import getpass
 import uuid
 from pathlib import Path
 
 import typer
 
+from jackpot.cli.common import open_ledger, run
 from jackpot.config import load
 from jackpot.errors import CheckFailed, UserError
 from jackpot.ledger import requests
-from jackpot.ledger.connection import CONNECT_TIMEOUT_S, connect
-from jackpot.ledger.errors import unreachable
 from jackpot.link.commands import AnyCommand
-from jackpot.servers import database
 
 PATIENCE_S = 15.0
 
@@ -28,16 +25,11 @@ def give_order(config_path: Path, link: str, order: AnyCommand) -> None:
         raise UserError(f"link {link!r} is not configured; the links are {', '.join(k.id for k in config.links)}")
 
     async def leave_and_wait() -> dict[str, object] | None:
-        async with database(config, console=True) as (url, password):
-            with unreachable(url):
-                connection = await connect(url, password=password, timeout=CONNECT_TIMEOUT_S)
-            try:
-                await requests.leave(connection, link, order)
-                return await requests.answer_to(connection, order.id, PATIENCE_S)
-            finally:
-                await connection.close()
+        async with open_ledger(config) as ledger, ledger.connection() as connection:
+            await requests.leave(connection, link, order)
+            return await requests.answer_to(connection, order.id, PATIENCE_S)
 
-    answer = asyncio.run(leave_and_wait())
+    answer = run(leave_and_wait())
     if answer is None:
         raise CheckFailed(f"no daemon leads {link} now; the order stands and is carried out when one does")
     if answer["status"] != "accepted":

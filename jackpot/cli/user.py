@@ -18,7 +18,7 @@ from jackpot.cli.output import Output, OutputOption
 from jackpot.config import load
 from jackpot.errors import UserError
 from jackpot.people import accounts, tokens
-from jackpot.people.audit import Doer
+from jackpot.people.audit import TERMINAL, Doer
 from jackpot.people.roles import Role
 
 command = typer.Typer(help="People who use the console, their passwords and tokens.", no_args_is_help=True)
@@ -42,7 +42,8 @@ def list_(config: ConfigOption, output: OutputOption = Output.TABLE) -> None:
     async def read(engine: AsyncEngine) -> list[dict[str, Any]]:
         people = await accounts.listed(engine)
         return [
-            asdict(person) | {"tokens": [asdict(token) for token in await tokens.listed(engine, person.name)]}
+            asdict(person)
+            | {"waits": person.waits, "tokens": [asdict(token) for token in await tokens.listed(engine, person.name)]}
             for person in people
         ]
 
@@ -53,7 +54,7 @@ def list_(config: ConfigOption, output: OutputOption = Output.TABLE) -> None:
     table = Table("name", "role", "added", "state", "tokens")
     for person in found:
         held = ", ".join(f"{token['id']} ({token['label']})" for token in person["tokens"])
-        state = "disabled" if person["disabled_at"] else "in use"
+        state = "disabled" if person["disabled_at"] else "to be confirmed" if person["waits"] else "in use"
         added = f"{person['created_at']:%Y-%m-%d} by {person['created_by']}"
         table.add_row(person["name"], person["role"], added, state, held)
     Console().print(table)
@@ -104,7 +105,7 @@ def _do(config: Any, what: Callable[[AsyncEngine], Awaitable[Any]]) -> Any:
 
 
 def _doer() -> Doer:
-    return Doer(f"{getpass.getuser()} (terminal)", "terminal")
+    return Doer(f"{getpass.getuser()} (terminal)", TERMINAL)
 
 
 def _new_password() -> str:

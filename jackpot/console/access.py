@@ -7,9 +7,9 @@ from fastapi import Depends, Request
 
 from jackpot.console.context import ConsoleDep
 from jackpot.people import sessions, tokens
-from jackpot.people.accounts import Person
+from jackpot.people.accounts import TO_BE_CONFIRMED, Person
 from jackpot.people.audit import Doer
-from jackpot.people.roles import May
+from jackpot.people.roles import May, may
 from jackpot.people.sessions import Session
 
 COOKIE: Final = "jackpot_session"
@@ -99,6 +99,8 @@ class Permitted:
 
     async def __call__(self, visitor: VisitorDep) -> Visitor:
         if not any(visitor.may(permission) for permission in self.permissions):
+            if any(may(visitor.person.role, permission) for permission in self.permissions):
+                raise NotAllowed(TO_BE_CONFIRMED)
             role = visitor.person.role.value.replace("_", " ")
             raise NotAllowed(f"Your role, {role}, may not do this ({self}).")
         return visitor
@@ -127,4 +129,6 @@ ApprovesParameters = Annotated[Visitor, Depends(Permitted(May.APPROVE_PARAMETERS
 DecidesAdjustments = Annotated[Visitor, Depends(Permitted(May.APPROVE_ADJUSTMENTS, May.PROPOSE_ADJUSTMENTS))]
 """To reject as one who could approve, or to withdraw one's own."""
 DecidesParameters = Annotated[Visitor, Depends(Permitted(May.APPROVE_PARAMETERS, May.PROPOSE_PARAMETERS))]
+SeesPeople = Annotated[Visitor, Depends(Permitted(May.SEE_PEOPLE))]
+ConfirmsPeople = Annotated[Visitor, Depends(Permitted(May.CONFIRM_PEOPLE))]
 ManagesPeople = Annotated[Visitor, Depends(Permitted(May.MANAGE_PEOPLE))]

@@ -21,6 +21,7 @@ from jackpot.console.api import act, description, watch
 from jackpot.console.context import Console
 from jackpot.console.headers import HEADERS, SecurityHeaders
 from jackpot.console.inputs import BadInput
+from jackpot.console.limits import BodyLimit
 from jackpot.console.live import TooManyWatchers, Watchers
 from jackpot.console.pages import days, docs, entrance, facts, floor, is_api, people, proposals, sign, system
 from jackpot.console.render import STATIC, Renderer
@@ -59,6 +60,7 @@ def create_app(
         app.include_router(part.router, prefix="/api", responses=description.RESPONSES)
     app.openapi = lambda: description.describe(app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.add_middleware(BodyLimit, answer=_wrong)
     app.add_middleware(SecurityHeaders)
     _say_what_is_wrong(app)
     return app

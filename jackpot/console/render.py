@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from jackpot.console import show
+from jackpot.people.accounts import TO_BE_CONFIRMED
 from jackpot.people.roles import May
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ NAVIGATION: Final = (
     Place("/parameters", "Parameters", May.SEE_MONEY),
     Place("/quarantine", "Quarantine", May.SEE_EVENTS),
     Place("/audit", "Audit", May.SEE_AUDIT),
-    Place("/people", "People", May.MANAGE_PEOPLE),
+    Place("/people", "People", May.SEE_PEOPLE),
 )
 
 
@@ -65,7 +66,12 @@ class Renderer:
             "moment": clock.moment,
             "short": clock.short,
         }
-        self._environment.globals |= {"May": May, "static": _static, "timezone": timezone}
+        self._environment.globals |= {
+            "May": May,
+            "to_be_confirmed": TO_BE_CONFIRMED,
+            "static": _static,
+            "timezone": timezone,
+        }
 
     def page(
         self, template: str, *, visitor: "Visitor | None" = None, here: str = "", status: int = 200, **content: Any

@@ -7,7 +7,7 @@ from typing import Final
 
 from jackpot.ledger.connection import create_engine
 from jackpot.people import accounts
-from jackpot.people.audit import Doer
+from jackpot.people.audit import TERMINAL, Doer
 from jackpot.people.roles import Role
 
 LOGINS: Final = {
@@ -18,7 +18,7 @@ LOGINS: Final = {
 }
 """Two of them are needed to change money: one proposes, another approves."""
 
-_DEMO: Final = Doer("demo", "terminal")
+_DEMO: Final = Doer("demo", TERMINAL)
 
 
 def kept_password(path: Path) -> tuple[str, bool]:

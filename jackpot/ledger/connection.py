@@ -5,11 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
-
-from jackpot.errors import UserError
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -105,14 +101,6 @@ async def connect_writer(url: str, password: str | None = None) -> asyncpg.Conne
 
 
 def create_engine(url: str, password: str | None = None) -> AsyncEngine:
-    try:
-        for one in one_each(url):
-            make_url(one)
-    except (ArgumentError, ValueError) as error:
-        raise UserError(
-            f"database.url is not a URL such as postgresql://jackpot@127.0.0.1:5432/jackpot: {error}"
-        ) from error
-
     async def by_the_driver() -> asyncpg.Connection:
         """Which reads all of the URL: sslmode and sslrootcert too."""
         return await connect(

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 import asyncpg
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from jackpot.errors import UserError
 from jackpot.ledger.connection import AnyConnection
@@ -60,9 +62,18 @@ def unreachable(url: str) -> Iterator[None]:
     """For a person at a terminal: a database that is not there is one line, with the server it was looked for at."""
     try:
         yield
-    except DRIVER_ERRORS as error:
-        where = url.rpartition("@")[2]
-        raise UserError(f"the database {where} cannot be used: {error}; check database.url and the server") from error
+    except (SQLAlchemyError, *DRIVER_ERRORS) as error:
+        parts = urlsplit(url)
+        where = f"{parts.netloc}{parts.path}".rpartition("@")[2]  # a password may be before it, and in the query
+        why = reason(error)
+        raise UserError(f"the database {where} cannot be used: {why}; check database.url and the server") from error
+
+
+def reason(error: BaseException) -> str:
+    """What the driver said, in one line, without what SQLAlchemy wraps around it."""
+    if isinstance(error, DBAPIError) and error.orig is not None:
+        error = error.orig.__cause__ or error.orig
+    return str(error).partition("\n")[0] or type(error).__name__
 
 
 @contextmanager

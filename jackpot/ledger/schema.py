@@ -274,10 +274,12 @@ people = Table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("created_by", Text, nullable=False),
     Column("disabled_at", DateTime(timezone=True)),
+    Column("confirmed_by", Text, comment="null: another has set the password, and nobody looked yet"),
     CheckConstraint("name ~ '^[a-z][a-z0-9._-]{1,63}$'", name="plain_name"),
     CheckConstraint(
         "role IN ('dealer', 'pit_supervisor', 'pit_manager', 'finance', 'auditor', 'engineer')", name="known_role"
     ),
+    CheckConstraint("confirmed_by <> name", name="confirmed_by_another"),
 )
 
 sessions = Table(
@@ -328,6 +330,8 @@ audit = Table(
     Column("detail", JSONB, nullable=False),
     # An auditor asks what one person did, over all of history.
     Index(None, "by", "id"),
+    # Whether a failed login is in the trail already.
+    Index(None, "address", "by", "at"),
 )
 
 proposals = Table(

@@ -1,12 +1,15 @@
 """The trail of what people did, append-only. A deed and its line are one transaction: neither is without the other."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from jackpot.ledger.schema import audit
+
+TERMINAL: Final = "terminal"
+"""Where the command line is: at the machine, with its files and its database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +18,10 @@ class Doer:
 
     name: str
     address: str
+
+    @property
+    def at_terminal(self) -> bool:
+        return self.address == TERMINAL
 
 
 async def note(connection: AsyncConnection, doer: Doer, action: str, subject: str, **detail: Any) -> None:

@@ -1,4 +1,9 @@
-"""Six roles and what each may do: as little as its work needs, and nobody alone changes money."""
+"""Six roles and what each may do: as little as its work needs, and nobody alone changes money.
+
+Nor does an engineer with two accounts that he made himself: what an account may do with money rests until one who may
+approve money, and is no engineer, has confirmed it; again after each password that another has set. Accounts made at
+the terminal are confirmed by that: whoever types there has the machine and its database, and is beyond all roles.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -31,7 +36,10 @@ class May(StrEnum):
     APPROVE_ADJUSTMENTS = "approve_adjustments"
     PROPOSE_PARAMETERS = "propose_parameters"
     APPROVE_PARAMETERS = "approve_parameters"
+    SEE_PEOPLE = "see_people"
     MANAGE_PEOPLE = "manage_people"
+    CONFIRM_PEOPLE = "confirm_people"
+    """To say that a new account, or one with a new password, is in the hands of the person it is named after."""
 
 
 PERMISSIONS: Final[Mapping[Role, frozenset[May]]] = MappingProxyType(
@@ -50,6 +58,8 @@ PERMISSIONS: Final[Mapping[Role, frozenset[May]]] = MappingProxyType(
                 May.CONCLUDE_ROUNDS,
                 May.PROPOSE_ADJUSTMENTS,
                 May.APPROVE_PARAMETERS,
+                May.SEE_PEOPLE,
+                May.CONFIRM_PEOPLE,
             }
         ),
         # Money is corrected with finance's consent, its parameters with the pit's: no side does both.
@@ -62,17 +72,33 @@ PERMISSIONS: Final[Mapping[Role, frozenset[May]]] = MappingProxyType(
                 May.PROPOSE_ADJUSTMENTS,
                 May.APPROVE_ADJUSTMENTS,
                 May.PROPOSE_PARAMETERS,
+                May.SEE_PEOPLE,
+                May.CONFIRM_PEOPLE,
             }
         ),
         # Sees all, changes nothing.
-        Role.AUDITOR: frozenset({May.WATCH, May.SEE_AWARDS, May.SEE_EVENTS, May.SEE_MONEY, May.SEE_AUDIT}),
+        Role.AUDITOR: frozenset(
+            {May.WATCH, May.SEE_AWARDS, May.SEE_EVENTS, May.SEE_MONEY, May.SEE_AUDIT, May.SEE_PEOPLE}
+        ),
         # Keeps the machine and the accounts; the money is not his.
-        Role.ENGINEER: frozenset({May.WATCH, May.SEE_EVENTS, May.SUSPEND, May.MANAGE_PEOPLE}),
+        Role.ENGINEER: frozenset({May.WATCH, May.SEE_EVENTS, May.SUSPEND, May.SEE_PEOPLE, May.MANAGE_PEOPLE}),
     }
 )
 
-CHANGES: Final = frozenset(May) - {May.WATCH, May.SEE_AWARDS, May.SEE_EVENTS, May.SEE_MONEY, May.SEE_AUDIT}
+SEES: Final = frozenset({May.WATCH, May.SEE_AWARDS, May.SEE_EVENTS, May.SEE_MONEY, May.SEE_AUDIT, May.SEE_PEOPLE})
+CHANGES: Final = frozenset(May) - SEES
 """Permissions that change something; a session that has none of them may stay on a wall screen all day."""
+
+OF_THE_CONFIRMED: Final = frozenset(
+    {
+        May.PROPOSE_ADJUSTMENTS,
+        May.APPROVE_ADJUSTMENTS,
+        May.PROPOSE_PARAMETERS,
+        May.APPROVE_PARAMETERS,
+        May.CONFIRM_PEOPLE,
+    }
+)
+"""What an account may not do before it is confirmed."""
 
 
 def may(role: Role, permission: May) -> bool:
@@ -81,3 +107,7 @@ def may(role: Role, permission: May) -> bool:
 
 def only_watches(role: Role) -> bool:
     return not PERMISSIONS[role] & CHANGES
+
+
+def must_be_confirmed(role: Role) -> bool:
+    return bool(PERMISSIONS[role] & OF_THE_CONFIRMED)

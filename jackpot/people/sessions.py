@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from jackpot.ledger.schema import login_attempts, people, sessions
+from jackpot.ledger.schema import audit, login_attempts, people, sessions
 from jackpot.people import passwords
 from jackpot.people.accounts import NAME, Person
 from jackpot.people.audit import Doer, note
@@ -25,7 +25,7 @@ ATTEMPTS_WITHIN: Final = dt.timedelta(minutes=15)
 ATTEMPTS_PER_NAME: Final = 10
 ATTEMPTS_PER_ADDRESS: Final = 30
 UNREADABLE_NAME: Final = "?"
-"""Stands for whatever was typed that no account can be called."""
+"""Stands for whatever was typed that no account can be called, and for many names at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ async def check_password(engine: AsyncEngine, name: str, password: str, address:
         if fits:
             await connection.execute(delete(login_attempts).where(login_attempts.c.id == attempt))
         else:
-            await note(connection, doer, "login.refused", doer.name)
+            await _note_once(connection, doer, "login.refused", doer.name)
     if not fits:
         raise LoginRefused("The name or the password is wrong.")
 
@@ -97,12 +97,28 @@ async def _attempt(engine: AsyncEngine, doer: Doer) -> int:
             if (await connection.execute(select(func.count()).select_from(found))).scalar_one() > most:
                 # The refused one does not count: whoever waits gets in, however long others go on trying.
                 await connection.execute(delete(login_attempts).where(login_attempts.c.id == attempt))
-                await note(connection, doer, "login.limited", doer.name)
+                if counted is of_name:
+                    await _note_once(connection, doer, "login.limited", doer.name)
+                else:
+                    await _note_once(connection, Doer(UNREADABLE_NAME, doer.address), "login.limited", doer.address)
                 break
         else:
             return attempt
     minutes = ATTEMPTS_WITHIN // dt.timedelta(minutes=1)
     raise TooManyAttempts(f"Too many attempts. Wait up to {minutes} minutes, then try again.")
+
+
+async def _note_once(connection: AsyncConnection, doer: Doer, action: str, subject: str) -> None:
+    """A line in so many minutes, with how many attempts there were in them.
+
+    Anybody can fail without end, and nothing is ever taken out of the trail.
+    """
+    recent = audit.c.at > func.now() - ATTEMPTS_WITHIN
+    same = (audit.c.address == doer.address) & (audit.c.by == doer.name) & (audit.c.action == action)
+    if (await connection.execute(select(audit.c.id).where(same, recent).limit(1))).first() is None:
+        counted = (login_attempts.c.address == doer.address) & (login_attempts.c.at > func.now() - ATTEMPTS_WITHIN)
+        attempts = (await connection.execute(select(func.count()).where(counted))).scalar_one()
+        await note(connection, doer, action, subject, attempts_from_there=attempts)
 
 
 async def find(engine: AsyncEngine, secret: str, *, used: bool = True) -> Session | None:
@@ -115,6 +131,7 @@ async def find(engine: AsyncEngine, secret: str, *, used: bool = True) -> Sessio
             people.c.name,
             people.c.role,
             people.c.must_change,
+            people.c.confirmed_by,
         )
         .join(people)
         .where(sessions.c.hash == _hash(secret), people.c.disabled_at.is_(None))
@@ -130,7 +147,7 @@ async def find(engine: AsyncEngine, secret: str, *, used: bool = True) -> Sessio
     if used and row.idle > SEEN_EVERY:
         async with engine.begin() as connection:
             await _update(connection, secret, seen_at=func.now())
-    return Session(Person(row.name, role, row.must_change), secret, row.note)
+    return Session(Person(row.name, role, row.confirmed_by is not None, row.must_change), secret, row.note)
 
 
 async def end(engine: AsyncEngine, secret: str) -> None:

@@ -49,7 +49,7 @@ async def issue(engine: AsyncEngine, doer: Doer, person: str, label: str, *, day
 
 async def find(engine: AsyncEngine, secret: str) -> Person | None:
     query = (
-        select(people.c.name, people.c.role)
+        select(people.c.name, people.c.role, people.c.confirmed_by)
         .join(tokens, tokens.c.person == people.c.name)
         .where(
             tokens.c.hash == _hash(secret),
@@ -60,7 +60,7 @@ async def find(engine: AsyncEngine, secret: str) -> Person | None:
     )
     async with engine.connect() as connection:
         row = (await connection.execute(query)).first()
-    return None if row is None else Person(row.name, Role(row.role))
+    return None if row is None else Person(row.name, Role(row.role), row.confirmed_by is not None)
 
 
 async def listed(engine: AsyncEngine, person: str) -> list[Token]:

@@ -7,6 +7,9 @@ from urllib.parse import unquote, urlsplit
 
 from jackpot.errors import UserError
 
+LOOKS_LIKE = "the broker's URL must look like mqtt://host:1883 or mqtts://user:password@host:8883"
+"""What is wrong with one is not said: it may be a part of the password."""
+
 
 @dataclass(frozen=True, slots=True)
 class Broker:
@@ -38,11 +41,11 @@ class Broker:
             nodes = [urlsplit(f"//{node}") for node in parts.netloc.rpartition("@")[2].split(",")]
             (host, port), *others = [(node.hostname, node.port or (8883 if secure else 1883)) for node in nodes]
         except ValueError as error:
-            raise UserError(f"the broker's URL cannot be read: {error}") from error
+            raise UserError(LOOKS_LIKE) from error
         known = [(name, port) for name, port in others if name]
         strange = parts.scheme not in {"mqtt", "mqtts"} or parts.path not in {"", "/"} or parts.query
         if strange or not host or known != others:
-            raise UserError("the broker's URL must look like mqtt://host:1883 or mqtts://user:password@host:8883")
+            raise UserError(LOOKS_LIKE)
         if not secure and (ca or cert or key):
             raise UserError("ca, cert and key need a broker's URL that begins with mqtts://")
         return cls(

@@ -103,7 +103,7 @@ class Daemon:
         self.config.write_text(configuration)
         self._log = directory / f"{name}.log"
         self._command = command or (JACKPOT, "serve", "--config", self.config)
-        self._listen = configuration.partition('listen = "')[2].partition('"')[0]
+        self.listen = configuration.partition('listen = "')[2].partition('"')[0]
         self._process: Process | None = None
 
     @property
@@ -141,7 +141,7 @@ class Daemon:
 
     def get(self, path: str) -> tuple[int, str]:
         """Status and body; 0 if nobody answers."""
-        connection = http.client.HTTPConnection(self._listen, timeout=2)
+        connection = http.client.HTTPConnection(self.listen, timeout=2)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import time
 import uuid
 from pathlib import Path
 
@@ -224,6 +225,45 @@ async def test_sigterm_while_its_servers_are_away(
         alone.start()
         await asyncio.to_thread(alone.wait_alive)
         assert await asyncio.to_thread(alone.terminate) == 0
+    finally:
+        daemon.end()
+
+
+async def test_sigterm_while_a_request_is_only_begun(
+    ledger_url: str, mosquitto: str, link: str, floor: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Whoever holds a connection open does not hold the daemon."""
+    daemon = Daemon(tmp_path, processes.configuration(ledger_url, mosquitto, floor))
+    daemon.start()
+    try:
+        async with connected(mosquitto) as pit:
+            await asyncio.to_thread(daemon.wait_ready)
+            host, _, port = daemon.listen.rpartition(":")
+            with socket.create_connection((host, int(port))) as begun, socket.create_connection((host, int(port))):
+                begun.sendall(b"POST /login HTTP/1.1\r\nHost: console\r\nContent-Length: 9\r\n\r\nname=")
+                before = time.monotonic()
+                assert await asyncio.to_thread(daemon.terminate) == 0
+                assert time.monotonic() - before < patience_s(9.0)
+            await pit.status(link, "stopped")
+    finally:
+        daemon.end()
+
+
+async def test_sigterm_while_postgresql_stands_still(
+    own_postgres: PostgresProgram, mosquitto: str, link: str, floor: tuple[str, ...], tmp_path: Path
+) -> None:
+    """It neither answers nor closes anything."""
+    daemon = Daemon(tmp_path, processes.configuration(own_postgres.url, mosquitto, floor))
+    assert processes.run("migrate", "--config", daemon.config).returncode == 0
+    daemon.start()
+    try:
+        async with connected(mosquitto) as pit:
+            await asyncio.to_thread(daemon.wait_ready)
+            with own_postgres.standing_still():
+                before = time.monotonic()
+                assert await asyncio.to_thread(daemon.terminate) == 0
+                assert time.monotonic() - before < patience_s(15.0)
+            await pit.status(link, "stopped")
     finally:
         daemon.end()
 

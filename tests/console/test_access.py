@@ -6,7 +6,7 @@ from sqlalchemy import func, select
 
 from jackpot.ledger.schema import audit, proposals, requests
 from jackpot.people import tokens
-from jackpot.people.roles import CHANGES, PERMISSIONS, May, Role
+from jackpot.people.roles import CHANGES, OF_THE_CONFIRMED, PERMISSIONS, May, Role
 from tests.console.house import INSTALLER, OF_ROLE
 from tests.console.office import Office
 
@@ -66,8 +66,9 @@ ROUTES: dict[tuple[str, str], tuple[str | tuple[May, ...], str]] = {
         (May.APPROVE_PARAMETERS, May.PROPOSE_PARAMETERS),
         "/parameters/999/reject",
     ),
-    ("GET", "/people"): ((May.MANAGE_PEOPLE,), "/people"),
+    ("GET", "/people"): ((May.SEE_PEOPLE,), "/people"),
     ("POST", "/people"): ((May.MANAGE_PEOPLE,), "/people"),
+    ("POST", "/people/{name}/confirm"): ((May.CONFIRM_PEOPLE,), "/people/nobody/confirm"),
     ("POST", "/people/{name}/disable"): ((May.MANAGE_PEOPLE,), "/people/nobody/disable"),
     ("POST", "/people/{name}/password"): ((May.MANAGE_PEOPLE,), "/people/nobody/password"),
     ("GET", "/api/links"): ((May.WATCH,), "/api/links"),
@@ -102,8 +103,9 @@ ROUTES: dict[tuple[str, str], tuple[str | tuple[May, ...], str]] = {
         (May.APPROVE_PARAMETERS, May.PROPOSE_PARAMETERS),
         "/api/parameters/999/reject",
     ),
-    ("GET", "/api/people"): ((May.MANAGE_PEOPLE,), "/api/people"),
+    ("GET", "/api/people"): ((May.SEE_PEOPLE,), "/api/people"),
     ("POST", "/api/people"): ((May.MANAGE_PEOPLE,), "/api/people"),
+    ("POST", "/api/people/{name}/confirm"): ((May.CONFIRM_PEOPLE,), "/api/people/nobody/confirm"),
     ("POST", "/api/people/{name}/disable"): ((May.MANAGE_PEOPLE,), "/api/people/nobody/disable"),
     ("POST", "/api/people/{name}/password"): ((May.MANAGE_PEOPLE,), "/api/people/nobody/password"),
 }
@@ -205,6 +207,7 @@ async def test_no_role_both_proposes_and_approves_parameters_nor_keeps_accounts_
     for permissions in PERMISSIONS.values():
         assert not {May.PROPOSE_PARAMETERS, May.APPROVE_PARAMETERS} <= permissions
         if May.MANAGE_PEOPLE in permissions:
+            assert not permissions & OF_THE_CONFIRMED
             assert not permissions & {May.SEE_MONEY, May.PROPOSE_ADJUSTMENTS, May.APPROVE_ADJUSTMENTS, May.RESUME}
         if May.SEE_AUDIT in permissions:
             assert not permissions & CHANGES

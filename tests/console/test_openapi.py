@@ -1,6 +1,7 @@
 """The API against its own description: whatever is sent, it answers as described and never breaks."""
 
 import asyncio
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -8,7 +9,6 @@ from typing import Any
 
 import pytest
 import schemathesis
-import uvicorn
 from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -18,10 +18,10 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from jackpot.console import orders
+from jackpot.console.server import HttpServer
 from jackpot.ledger.connection import create_engine
 from jackpot.people import tokens
 from jackpot.people.roles import PERMISSIONS, May, Role
-from jackpot.service import HttpServer
 from tests.brokers import free_port
 from tests.console.house import INSTALLER, OF_ROLE
 from tests.console.office import console, open_office
@@ -48,14 +48,14 @@ class Served:
 def served(postgres: PostgresProgram, ledger_template: str) -> Iterator[Served]:
     port = free_port()
     found, started = Served(f"http://127.0.0.1:{port}"), threading.Event()
-    server: list[uvicorn.Server] = []
+    server: list[HttpServer] = []
 
     async def serve() -> None:
         async with postgres.database(ledger_template) as url, open_office(url) as office:
             for role, name in OF_ROLE.items():
                 found.tokens[role] = await tokens.issue(office.engine, INSTALLER, name, "schemathesis")
-            server.append(HttpServer(uvicorn.Config(office.app, port=port, log_config=None)))
-            serving = asyncio.create_task(server[0].serve())
+            server.append(HttpServer(office.app))
+            serving = asyncio.create_task(server[0].serve([socket.create_server(("127.0.0.1", port))]))
             while not server[0].started:
                 await asyncio.sleep(0.01)
             started.set()

@@ -166,6 +166,22 @@ async def test_every_login_is_in_the_trail(office: Office) -> None:
         assert list(trail.scalars()) == ["login.refused", "login.accepted", "logout"]
 
 
+async def test_failing_without_end_does_not_fill_the_trail(office: Office) -> None:
+    """Each fails from another address than other tests do, first with one name, then with many."""
+    for names, address in ((["same.name"] * 60, "10.9.0.1"), ([f"name-{number}" for number in range(90)], "10.9.0.2")):
+        for name in names:
+            with pytest.raises(sessions.LoginRefused):
+                await sessions.log_in(office.engine, name, "wrong password", address)
+    async with office.engine.connect() as connection:
+        query = select(audit.c.action, audit.c.by, audit.c.subject, audit.c.detail).order_by(audit.c.id)
+        first, limited = (await connection.execute(query.where(audit.c.address == "10.9.0.1"))).all()
+        many = (await connection.execute(query.where(audit.c.address == "10.9.0.2"))).all()
+    assert first == ("login.refused", "same.name", "same.name", {"attempts_from_there": 1})
+    assert limited == ("login.limited", "same.name", "same.name", {"attempts_from_there": 10})
+    assert len(many) == sessions.ATTEMPTS_PER_ADDRESS + 1
+    assert many[-1] == ("login.limited", "?", "10.9.0.2", {"attempts_from_there": 30})
+
+
 async def csrf_of(office: Office, client: httpx.AsyncClient) -> str:
     found = await sessions.find(office.engine, client.cookies[COOKIE])
     assert found is not None

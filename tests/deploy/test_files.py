@@ -49,7 +49,7 @@ def keys_of(kind: Any) -> set[str]:
         inner = section.type
         if getattr(inner, "__origin__", None) is tuple:
             inner = inner.__args__[0]
-        found |= {f"{section.name}.{key.name}" for key in msgspec.structs.fields(inner)}
+        found |= {f"{section.name}.{key.encode_name}" for key in msgspec.structs.fields(inner)}
     return found
 
 

@@ -61,14 +61,14 @@ MAY: dict[str, dict[str, dict[str, frozenset[str]]]] = {
             "requests": frozenset({"id", "link", "command"}),
             "audit": frozenset({"by", "action", "subject", "address", "detail"}),
             "proposals": frozenset({"kind", "link", "command", "by"}),
-            "people": frozenset({"name", "role", "password", "must_change", "created_by"}),
+            "people": frozenset({"name", "role", "password", "must_change", "created_by", "confirmed_by"}),
             "sessions": frozenset({"hash", "person"}),
             "tokens": frozenset({"id", "hash", "person", "label", "expires_at"}),
             "login_attempts": frozenset({"name", "address"}),
         },
         "UPDATE": {
             "proposals": frozenset({"approved_by", "rejected_by", "decided_at", "request"}),
-            "people": frozenset({"password", "must_change", "disabled_at"}),
+            "people": frozenset({"password", "must_change", "disabled_at", "confirmed_by"}),
             "sessions": frozenset({"seen_at", "note"}),
             "tokens": frozenset({"revoked_at"}),
         },
@@ -81,7 +81,9 @@ MAY: dict[str, dict[str, dict[str, frozenset[str]]]] = {
             ALL,
         )
         | {
-            "people": frozenset({"name", "role", "must_change", "created_at", "created_by", "disabled_at"}),
+            "people": frozenset(
+                {"name", "role", "must_change", "created_at", "created_by", "disabled_at", "confirmed_by"}
+            ),
             "sessions": frozenset({"person", "created_at", "seen_at"}),
             "tokens": frozenset({"id", "person", "label", "created_at", "expires_at", "revoked_at"}),
         }

@@ -46,7 +46,7 @@ async def hire(engine: AsyncEngine, role: Role) -> tuple[str, str]:
 
 class Api:
     def __init__(self, daemon: Daemon) -> None:
-        self._address = daemon._listen
+        self._address = daemon.listen
 
     def ask(self, token: str, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         connection = http.client.HTTPConnection(self._address, timeout=20)

@@ -153,7 +153,7 @@ async def test_the_screen_shows_every_figure_whole_however_narrow_it_is(
 
 async def test_bad_use_is_one_line(scribe: Scribe, config: Path, tmp_path: Path) -> None:
     ended = await at_terminal(command, "--config", config, "--day", "16.11.2026")
-    assert (ended.exit_code, ended.message) == (2, "'16.11.2026' is no date; write it as 2026-11-16")
+    assert (ended.exit_code, ended.message) == (2, "'16.11.2026' is no gaming day; write it as 2026-11-16")
     ended = await reconciled(config, "-o", "csv", "--out", tmp_path / "no" / "where.csv")
     assert (ended.exit_code, "cannot write" in ended.message) == (2, True)
     ended = await at_terminal(command, "--config", tmp_path / "none.toml", "--day", DAY)

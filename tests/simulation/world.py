@@ -116,7 +116,7 @@ class World:
             game = chance.choice(list(CARDS))
             tables.append(
                 configuration.Table(
-                    id=f"T-{number}", link=links[number % len(links)], game=game, positions=chance.randint(2, 6)
+                    id=f"T-{number}", link=links[number % len(links)], game=game, positions_given=chance.randint(2, 6)
                 )
             )
         tables.append(configuration.Table(id="FAR-01", game="fast-action-roulette"))

@@ -3,12 +3,14 @@
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from jackpot.cli.doctor import books, certificates, machine, wires
 from jackpot.cli.doctor.finding import Finding, bad, good, odd
 from jackpot.config import Config
 from jackpot.errors import UserError
 from jackpot.ledger.connection import connect_writer
-from jackpot.ledger.errors import DRIVER_ERRORS
+from jackpot.ledger.errors import DRIVER_ERRORS, reason
 from jackpot.servers import database, event_keys
 
 
@@ -51,7 +53,6 @@ async def _database(config: Config, path: Path) -> AsyncIterator[Finding]:
                     yield finding
             finally:
                 await connection.close()
-    except (UserError, *DRIVER_ERRORS) as error:
-        reason = str(error).partition("\n")[0] or type(error).__name__
+    except (UserError, SQLAlchemyError, *DRIVER_ERRORS) as error:
         fix = "start the server; else mend url and password_file in [database], or what the role may do there"
-        yield bad("database", reason, fix)
+        yield bad("database", reason(error), fix)

@@ -11,6 +11,7 @@ from jackpot.console.access import (
     ApprovesAdjustments,
     ApprovesParameters,
     Concludes,
+    ConfirmsPeople,
     DecidesAdjustments,
     DecidesParameters,
     ManagesPeople,
@@ -146,7 +147,7 @@ async def _reject(console: Console, visitor: Visitor, kind: Kind, number: int) -
     return Done()
 
 
-@router.get("/people", dependencies=[needs(May.MANAGE_PEOPLE)])
+@router.get("/people", dependencies=[needs(May.SEE_PEOPLE)])
 async def people(console: ConsoleDep) -> list[Account]:
     return await accounts.listed(console.engine)
 
@@ -164,6 +165,14 @@ async def disable_person(name: PersonPath, console: ConsoleDep, visitor: Manages
     """End the account with all its sessions and tokens."""
     with _told():
         await accounts.disable(console.engine, visitor.doer, name)
+    return Done()
+
+
+@router.post("/people/{name}/confirm")
+async def confirm_person(name: PersonPath, console: ConsoleDep, visitor: ConfirmsPeople) -> Done:
+    """Say that the account is in the hands of the person it is named after; from now on it may change money."""
+    with _told():
+        await accounts.confirm(console.engine, visitor.doer, name)
     return Done()
 
 

@@ -20,7 +20,9 @@ RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     401: {"model": Refused, "description": "Neither a session nor a token in use"},
     403: {"model": Refused, "description": "The role may not do this"},
     404: {"model": Refused, "description": "There is no such thing"},
+    408: {"model": Refused, "description": "What was sent did not come in time"},
     409: {"model": Refused, "description": "It cannot be done as things stand"},
+    413: {"model": Refused, "description": "What was sent is too long"},
     422: {"model": Refused, "description": "What was sent cannot be understood"},
     503: {"model": Refused, "description": "The database does not answer now"},
 }

@@ -39,7 +39,7 @@ from jackpot.console.read.floor import Claim, LinkNow, TableNow, read_floor
 from jackpot.console.read.history import Point, read_history
 from jackpot.console.read.records import Deed, Quarantined, read_quarantine, read_trail
 from jackpot.console.way import Step, way_of
-from jackpot.people.roles import PERMISSIONS, May
+from jackpot.people.roles import May
 
 router = APIRouter()
 
@@ -66,7 +66,7 @@ class EventWay:
 @router.get("/me")
 async def me(visitor: VisitorDep) -> Me:
     """Who I am here, and what I may do."""
-    permissions = sorted(PERMISSIONS[visitor.person.role])
+    permissions = sorted(permission for permission in May if visitor.may(permission))
     return Me(visitor.person.name, visitor.person.role.value, [permission.value for permission in permissions])
 
 

@@ -22,6 +22,8 @@ router = APIRouter(include_in_schema=False)
 async def read_day(console: Console, day: dt.date) -> Reconciliation:
     if day > console.today():
         raise HTTPException(404, f"Gaming day {day} has not begun.")
+    if day.year < 2000:
+        raise HTTPException(404, f"There was no gaming day {day}.")
     return await reconcile(console.engine, console.gaming_day, day)
 
 

@@ -1,10 +1,10 @@
-"""People: an engineer adds, disables and helps them; an auditor sees what everyone did."""
+"""People: an engineer adds, disables and helps them, another confirms them; an auditor sees what everyone did."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from jackpot.console.access import ManagesPeople, SeesAudit, Visitor
+from jackpot.console.access import ConfirmsPeople, ManagesPeople, SeesAudit, SeesPeople, Visitor
 from jackpot.console.context import Console, ConsoleDep
 from jackpot.console.inputs import BadInput, Before, BeforeEvent, NewPassword, NewPerson, PersonPath, form, read
 from jackpot.console.pages import then
@@ -20,7 +20,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/people")
-async def people(console: ConsoleDep, visitor: ManagesPeople) -> Response:
+async def people(console: ConsoleDep, visitor: SeesPeople) -> Response:
     return console.renderer.page(
         "people.html",
         visitor=visitor,
@@ -40,6 +40,15 @@ async def add(request: Request, console: ConsoleDep, visitor: ManagesPeople) -> 
     except (BadInput, AccountRefused) as error:
         return await _then(console, visitor, refused=str(error))
     return await _then(console, visitor, done=f"{new.name} is added and must choose a password at the first login.")
+
+
+@router.post("/people/{name}/confirm")
+async def confirm(name: PersonPath, console: ConsoleDep, visitor: ConfirmsPeople) -> Response:
+    try:
+        await accounts.confirm(console.engine, visitor.doer, name)
+    except AccountRefused as error:
+        return await _then(console, visitor, refused=str(error))
+    return await _then(console, visitor, done=f"{name} is confirmed.")
 
 
 @router.post("/people/{name}/disable")
