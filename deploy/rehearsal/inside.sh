@@ -16,9 +16,11 @@ until_true() {  # SECONDS COMMAND...
 }
 ready() { python3 -c 'import urllib.request as r; r.urlopen("http://127.0.0.1:8080/readyz")' 2>/dev/null; }
 restarts() { [ "$(systemctl show --property NRestarts --value jackpot)" -ge "$1" ] && ready; }
-# A table or a board that is left behind would hold up the end of the machine.
-trap 'jobs -p | xargs --no-run-if-empty kill' EXIT
 shows() { tail -n 1 /tmp/board | grep --quiet --fixed-strings -e "$1"; }
+
+# A table or a board that is left behind would hold up the end of the machine.
+end_jobs() { local job; for job in $(jobs -p); do kill "$job" || true; done; }
+trap end_jobs EXIT
 
 said "the install"
 deploy/install.sh --site Rehearsal --host jackpot.example
@@ -57,7 +59,7 @@ sed -e 's/[a-z]*\.jackpot\.example/jackpot.example/' -e 's|^port = .*|port = "so
 /opt/jackpot/bin/python $here/board.py >/tmp/board &
 board=$!
 systemctl enable --quiet --now jackpot-signs
-until_true 30 shows '100,'
+until_true 30 shows ','
 
 said "an upgrade, as in upgrade.md"
 systemctl start jackpot-backup.service
@@ -73,7 +75,7 @@ until_true 30 shows '--------'
 ln -sfn /opt/jackpot-next /opt/jackpot
 systemctl start jackpot
 until_true 60 ready
-until_true 30 shows '100,'
+until_true 30 shows ','
 kill $table
 wait $table
 said "the board shows $(tail -n 1 /tmp/board), and showed dashes while there was no daemon"
