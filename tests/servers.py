@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
@@ -103,8 +104,13 @@ class ServerProgram:
 
     @property
     def server_pid(self) -> int:
+        """Waits for it: after a kill, what is left of PostgreSQL may serve on for a while before it is started again."""
         assert self._program is not None
-        return _children(self._program.pid)[0]
+        for _ in range(600):
+            if children := _children(self._program.pid):
+                return children[0]
+            time.sleep(0.05)
+        raise AssertionError(f"{self.kind} was not started again")
 
 
 def _children(pid: int) -> list[int]:
