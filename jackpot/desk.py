@@ -258,7 +258,8 @@ class Desk:
         read = [self._read(item.table, item.payload) if isinstance(item, Arrival) else item for item in taken]
         seen, past, new = await self._look_up(state, taken, read, careful=careful)
         at = max(self._now(), self._head.at)
-        batch = Batch(self._head, state, at, self._gaming_day.day(at))
+        day = max(self._gaming_day.day(at), self._head.day)
+        batch = Batch(self._head, state, at, day)
         sitting = Sitting(state, self._directory, seen, past, new, batch, rfc3339(at))
         for item, event in zip(taken, read, strict=True):
             if isinstance(item, Order):

@@ -151,7 +151,7 @@ async def keep_heads(
     publish: Callable[[bytes], None],
 ) -> None:
     """Sign a link's head at once, then every minute that it has moved, and when a gaming day has ended."""
-    signed, day = -1, gaming_day.day(head().at)
+    signed, day = -1, max(gaming_day.day(head().at), head().day)
     while True:
         now, current = clock(), head()
         today = gaming_day.day(now)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from msgspec import Struct
@@ -62,7 +63,9 @@ async def _load(connection: AnyConnection, link: str) -> tuple[Head, LinkState, 
         award = award_from(found)
         state.unpaid[award.id] = award
     state.next_seq = await next_seqs(connection, state.tables)
-    return Head(row["epoch"], row["n"], row["chain"], row["journal"], row["at"]), state, row["sent"]
+    head = Head(row["epoch"], row["n"], row["chain"], row["journal"], row["at"])
+    day = await connection.fetchval("SELECT day FROM events WHERE link = $1 AND n = $2", link, head.n)
+    return head if day is None else replace(head, day=day), state, row["sent"]
 
 
 async def next_seqs(connection: AnyConnection, tables: Collection[str]) -> dict[str, int]:

@@ -207,7 +207,7 @@ class Ledger:
             award = award_from(row.awards[number])
             state.unpaid[award.id] = award
         state.next_seq = {table: self.seqs[table] + 1 for table in state.tables if table in self.seqs}
-        return Head(row.epoch, row.n, head["chain"], head["journal"], head["at"]), state, row.sent
+        return Head(row.epoch, row.n, head["chain"], head["journal"], head["at"], head["day"]), state, row.sent
 
     def past(self, link: str, rounds: Collection[RoundKey], awards: Collection[str]) -> Past:
         found = Past(rounds={key for key in rounds if key in self.rounds})
