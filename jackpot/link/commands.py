@@ -4,6 +4,7 @@
 the command sees to that, the ledger keeps both names.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, assert_never
 
@@ -115,7 +116,7 @@ def _decide(state: LinkState, command: AnyCommand, at: str) -> Accepted:
             opening = post(state.balances, Kind.OPENING, pool=reset, house=-reset)
             return Accepted(journals=(opening,), parameters=(1, parameters, None))
         case TablesConfigured():
-            return Accepted(tables=_tables_configured(state, command))
+            return Accepted(tables=tables_from_now_on(state, tables_from(command.tables)))
         case LinkSuspended():
             return Accepted(suspended=(command.reason,))
         case LinkResumed():
@@ -130,11 +131,13 @@ def _decide(state: LinkState, command: AnyCommand, at: str) -> Accepted:
             assert_never(command)
 
 
-def _tables_configured(state: LinkState, command: TablesConfigured) -> tuple[Table, ...]:
-    """A table that leaves the link, or plays another game, does so when its rounds here are paid."""
-    tables = {table.id: table for table in tables_from(command.tables)}
-    unfinished = {*state.current, *(table for table, _ in state.waiting)}
-    return tuple((tables | {table: state.tables[table] for table in unfinished}).values())
+def tables_from_now_on(state: LinkState, configured: Iterable[Table]) -> tuple[Table, ...]:
+    """A table that leaves the link, or plays another game, does so when its rounds here are paid.
+
+    Until then it stays as it is, and whoever configured it says so again when they are.
+    """
+    tables = {table.id: table for table in configured}
+    return tuple((tables | {table: state.tables[table] for table in sorted(state.unfinished())}).values())
 
 
 def _parameters_changed(state: LinkState, command: ParametersChanged) -> Accepted:

@@ -5,7 +5,7 @@ Retained messages are published when they change, the newest of each at most a f
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Container, Iterable
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -38,6 +38,7 @@ class Channel:
         link: str,
         broker: Broker,
         *,
+        tables: Container[str],
         now: Callable[[], str],
         on_event: Callable[[str, Message], None],
         waiting: Callable[[], int],
@@ -46,7 +47,9 @@ class Channel:
         on_connect: Callable[[], None] = lambda: None,
         on_unreadable: Callable[[str, bytes, Refused], None] = lambda *_: None,
     ) -> None:
+        """`tables` are those that may begin a round here; one that left may finish what it began."""
         self.link = link
+        self._tables = tables
         self._now = now
         self._on_event = on_event
         self._waiting = waiting
@@ -152,9 +155,8 @@ class Channel:
         at = self._now()
         self._meter = meter(state, version=n, at=at)
         for table in tables:
-            if table in state.tables:
-                self._states[table] = table_state(state, table, at=at)
-                self._tables_changed.add(table)
+            self._states[table] = table_state(state, table, at=at)
+            self._tables_changed.add(table)
 
     def _count_confirmed(self) -> None:
         """Brokers confirm in order, so the answers of a batch are there once as many are confirmed."""
@@ -165,12 +167,16 @@ class Channel:
         while self._marks and self._marks[0][0] <= confirmed:
             self.sent = self._marks.popleft()[1]
 
+    def forget(self) -> None:
+        """What the tables' states were when this daemon led last is not ours to say any more."""
+        self._states.clear()
+        self._tables_changed.clear()
+
     def lead(self, state: LinkState, n: int, sent: int) -> None:
         """This daemon speaks for the link from now on, starting from this state."""
         self.sent = sent
         self._unpaid = dict(state.unpaid)
-        self._states.clear()
-        self._note(state, n, state.tables)
+        self._note(state, n, {*state.tables, *(award.table for award in self._unpaid.values())})
         self._changed.set()
 
     def say(self, state: str, **more: Any) -> None:
@@ -194,7 +200,7 @@ class Channel:
         running = self._status["state"] == "running"
         for table in tables:
             state = self._states[table]
-            message = {**state, "accepts_play": state["accepts_play"] and running}
+            message = {**state, "accepts_play": state["accepts_play"] and running and table in self._tables}
             self._publish(topics.state(self.link, table), codec.encode(message), retain=True)
 
     def _connected(self, _: Connection) -> None:

@@ -12,7 +12,14 @@ from jackpot.ledger import lease
 from jackpot.ledger.connection import connect_writer
 from jackpot.ledger.load import rfc3339
 from jackpot.ledger.store import Store
-from jackpot.link.commands import AnyCommand, LinkOpened, TablesConfigured, parameters_document
+from jackpot.link.commands import (
+    AnyCommand,
+    LinkOpened,
+    TablesConfigured,
+    parameters_document,
+    tables_from,
+    tables_from_now_on,
+)
 from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
 from jackpot.sitting import Arrival, Order
@@ -59,6 +66,14 @@ class Counter:
         await self.desk.serve([Arrival(table, json.dumps(event).encode())])
         return self._said.replies[-1]
 
+    async def accepted(self, table: str, *types: str, **fields: Any) -> dict[str, Any]:
+        """The result of the last of these."""
+        for type_ in types:
+            answer = await self.say(table, type_, **fields)
+            assert answer["status"] == "accepted", answer
+        result: dict[str, Any] = answer["result"]
+        return result
+
     async def order(self, command: AnyCommand) -> dict[str, Any]:
         order = Order(command, asyncio.get_running_loop().create_future())
         await self.desk.serve([order])
@@ -83,14 +98,16 @@ async def desk_at(
         await connection.close()
     store, said = Store(url, link), Said()
     at_home: Mapping[str, str | None] = {table["id"]: link for table in tables}
-    desk = Desk(link, store, said, directory={**at_home, **(directory or {})}, gaming_day=gaming_day, clock=clock)
+    configured = {table.id: table for table in tables_from(list(tables))}
+    where = {**at_home, **(directory or {})}
+    desk = Desk(link, store, said, directory=where, tables=configured, gaming_day=gaming_day, clock=clock)
     counter = Counter(desk, said, {} if seqs is None else seqs, clock)
     try:
         _, state, _ = await desk.open()
         if state.parameters_version == 0:
             parameters = parameters_document(Parameters())
             await counter.order(LinkOpened(id=f"{link}-opened", by="test", reason="new", parameters=parameters))
-        if list(tables) != state.tables_document():
+        if tables_from_now_on(state, configured.values()) != tuple(state.tables.values()):
             about = {"by": "controller", "reason": "configured"}
             await counter.order(TablesConfigured(id=f"{link}-tables-{epoch}", tables=list(tables), **about))
         yield counter

@@ -18,9 +18,9 @@ THE_16TH, THE_17TH = dt.date(2026, 11, 16), dt.date(2026, 11, 17)
 
 
 async def play(counter: Counter, round_: str) -> None:
-    for type_, fields in (("round.opened", {}), ("wager.placed", {"position": 1}), ("round.closed", {})):
-        answer = await counter.say("UTH-01", type_, round=round_, **fields)
-        assert answer["status"] == "accepted", answer
+    await counter.accepted("UTH-01", "round.opened", round=round_)
+    await counter.accepted("UTH-01", "wager.placed", round=round_, position=1)
+    await counter.accepted("UTH-01", "round.closed", round=round_)
 
 
 async def days(connection: asyncpg.Connection) -> dict[str, dt.date]:
@@ -33,11 +33,11 @@ async def test_the_day_never_goes_back(ledger_url: str) -> None:
     assert (SINGAPORE.day(NOON), HONOLULU.day(NOON)) == (THE_16TH, dt.date(2026, 11, 15))
     async with desk_at(ledger_url, TABLE, seqs=seqs) as before:
         await play(before, "in Singapore")
-        assert (await before.say("UTH-01", "round.settled", round="in Singapore"))["status"] == "accepted"
+        await before.accepted("UTH-01", "round.settled", round="in Singapore")
     now = [NOON]
     async with desk_at(ledger_url, TABLE, seqs=seqs, gaming_day=HONOLULU, clock=lambda: now[0]) as after:
         await play(after, "held")
-        assert (await after.say("UTH-01", "round.settled", round="held"))["status"] == "accepted"
+        await after.accepted("UTH-01", "round.settled", round="held")
         now[0] = HONOLULU.start(THE_17TH)
         await play(after, "the next day")
     reader = await connect_writer(ledger_url)
