@@ -66,7 +66,8 @@ class Channel:
         self._tables_changed: set[str] = set()
         self._published = 0
         self._marks: deque[tuple[int, int]] = deque()
-        self._paused = False
+        self._paused: Connection | None = None
+        """The connection that we do not read from for now: also one that is still being opened."""
         self.sent = 0
         """Up to this event every answer has reached the broker."""
         self.resending = False
@@ -87,18 +88,17 @@ class Channel:
 
     def _receive(self, message: Message) -> None:
         self._on_event(topics.table_of(message.topic)[1], message)
-        if not self._paused and self._waiting() >= HELD_MAX:
+        if self._waiting() >= HELD_MAX:
             # Bounded memory: the broker keeps what we do not read.
-            self._paused = True
-            message.connection.pause_reading()
+            self._paused = message.connection
+            self._paused.pause_reading()
 
     def acknowledge(self, messages: Iterable[Message]) -> None:
         for message in messages:
             message.connection.ack(message)
-        connection = self.session.connection
-        if self._paused and connection is not None and self._waiting() <= HELD_LOW:
-            self._paused = False
-            connection.resume_reading()
+        if self._paused is not None and self._waiting() <= HELD_LOW:
+            self._paused.resume_reading()
+            self._paused = None
 
     def quarantine(self, table: str, payload: bytes, refused: Refused) -> None:
         metrics.unreadable.labels(self.link, refused.code.value).inc()
@@ -204,7 +204,6 @@ class Channel:
             self._publish(topics.state(self.link, table), codec.encode(message), retain=True)
 
     def _connected(self, _: Connection) -> None:
-        self._paused = False
         self._published = 0
         self._marks.clear()
         metrics.broker_connected.labels(self.link).set(1)
