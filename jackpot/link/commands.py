@@ -12,12 +12,14 @@ from msgspec import Meta, Struct, ValidationError, convert
 
 from jackpot.link.changes import Accepted, apply
 from jackpot.link.conclusion import settle_round, void_round
-from jackpot.link.events import Id, Integer, Reason
+from jackpot.link.events import SAFE_INTEGER, Id, Integer, Reason
 from jackpot.link.money import Kind, micros, post
 from jackpot.link.parameters import Parameters
 from jackpot.link.rounds import Phase
 from jackpot.link.state import LinkState, Table
 from jackpot.rules.megalink import GAMES
+
+ADJUSTMENT_CENTS_MAX = SAFE_INTEGER // 10_000
 
 Person = Annotated[str, Meta(min_length=1, max_length=64)]
 
@@ -150,6 +152,8 @@ def _parameters_changed(state: LinkState, command: ParametersChanged) -> Accepte
 
 
 def _balance_adjusted(state: LinkState, command: BalanceAdjusted) -> Accepted:
+    if abs(command.amount_cents) > ADJUSTMENT_CENTS_MAX:
+        raise NotPossible(f"An adjustment is of at most {ADJUSTMENT_CENTS_MAX} cents.")
     amount = micros(command.amount_cents)
     if command.account == "pool" and state.claims:
         raise NotPossible("A claim waits to be paid from this pool; settle it before the pool is adjusted.")
