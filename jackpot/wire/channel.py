@@ -183,9 +183,17 @@ class Channel:
         """Set and publish the link's status; the tables' states say with it whether they may play."""
         status = {"state": state, **more}
         if status != self._status:
-            self._status = status
+            was_running, self._status = self._running, status
+            if self._running != was_running:
+                at = self._now()
+                for told in self._states.values():
+                    told["at"] = at
             self._publish_status()
             self._publish_states(self._states)
+
+    @property
+    def _running(self) -> bool:
+        return bool(self._status["state"] == "running")
 
     def _publish_status(self) -> None:
         status = {**self._status, "link": self.link, "at": self._now()}
@@ -197,10 +205,9 @@ class Channel:
             self._publish(topics.meter(self.link), codec.encode(self._meter), retain=True)
 
     def _publish_states(self, tables: Iterable[str]) -> None:
-        running = self._status["state"] == "running"
         for table in tables:
             state = self._states[table]
-            message = {**state, "accepts_play": state["accepts_play"] and running and table in self._tables}
+            message = {**state, "accepts_play": state["accepts_play"] and self._running and table in self._tables}
             self._publish(topics.state(self.link, table), codec.encode(message), retain=True)
 
     def _connected(self, _: Connection) -> None:

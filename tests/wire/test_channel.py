@@ -1,19 +1,23 @@
-"""A link's channel holds no more than it may, from the first message of a connection on."""
+"""A link's channel holds no more than it may, from the first message of a connection on; its states say since when."""
 
 import asyncio
+import json
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
+from jackpot.link.parameters import Parameters
+from jackpot.link.state import LinkState, Table
+from jackpot.rules.megalink import GAMES
 from jackpot.wire import channel as module
 from jackpot.wire import packets
 from jackpot.wire.broker import Broker
 from jackpot.wire.channel import Channel
 from jackpot.wire.mqtt import Message
 from jackpot.wire.session import always
-from tests.wire.peers import CONNACK, PATIENCE_S, SUBACK, fake_broker, forever, read_packet
+from tests.wire.peers import CONNACK, PATIENCE_S, SUBACK, fake_broker, forever, greet, read_packet
 
 HELD_MAX, HELD_LOW, KEPT = 4, 2, 20
 """At most so many are held, reading goes on at so many, and the broker had kept so many for us."""
@@ -25,6 +29,7 @@ class Waiting:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.most = 0
+        self.now = "at first"
         self.seen: set[bytes] = set()
         self.connected = asyncio.Event()
 
@@ -54,8 +59,8 @@ async def channel_at(broker: Broker, waiting: Waiting, monkeypatch: pytest.Monke
     channel = Channel(
         "megalink",
         broker,
-        tables=(),
-        now=lambda: "now",
+        tables={"UTH-01"},
+        now=lambda: waiting.now,
         on_event=waiting.take,
         waiting=lambda: len(waiting.messages),
         may_connect=always,
@@ -116,3 +121,32 @@ async def test_a_connection_that_failed_while_it_was_paused_leaves_the_next_one_
             await waiting.connected.wait()
         assert connections == 2
         assert waiting.most == HELD_MAX + 1
+
+
+async def test_a_state_has_the_moment_since_which_it_is_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: asyncio.Queue[tuple[bool, str]] = asyncio.Queue()
+
+    async def talk(reader: StreamReader, writer: StreamWriter) -> None:
+        await greet(reader, writer)
+        while True:
+            _, body = await read_packet(reader)
+            topic, payload = body[2 : (end := 2 + int.from_bytes(body[:2]))], body[end + 2 :]
+            if topic.endswith(b"/state"):
+                state = json.loads(payload)
+                told.put_nowait((state["accepts_play"], state["at"]))
+
+    waiting = Waiting()
+    async with fake_broker(talk) as broker, channel_at(broker, waiting, monkeypatch) as channel:
+        table = Table("UTH-01", GAMES["ultimate-texas-holdem"], 7)
+        channel.lead(LinkState("megalink", {"UTH-01": table}, Parameters()), 1, 0)
+        async with asyncio.timeout(PATIENCE_S):
+            assert await told.get() == (True, "at first")
+            waiting.now = "the ledger is lost"
+            channel.say("suspended", reason="the ledger cannot be reached")
+            assert await told.get() == (False, "the ledger is lost")
+            waiting.now = "somebody has suspended it"
+            channel.say("suspended", reason="fire alarm")
+            assert await told.get() == (False, "the ledger is lost")
+            waiting.now = "it is back"
+            channel.say("running")
+            assert await told.get() == (True, "it is back")
