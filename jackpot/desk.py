@@ -8,7 +8,7 @@ away, and it is read again. A crash before the commit means that tables send aga
 import asyncio
 import datetime as dt
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -24,7 +24,7 @@ from jackpot.link.awards import Award
 from jackpot.link.commands import AnyCommand, LinkSuspended
 from jackpot.link.gaming_day import GamingDay
 from jackpot.link.refusals import Code, Refused
-from jackpot.link.state import LinkState, Past, RoundKey
+from jackpot.link.state import LinkState, Past, RoundKey, Table
 from jackpot.sitting import Arrival, Order, Outcome, Sitting
 from jackpot.wire import codec
 from jackpot.wire.codec import Unreadable
@@ -46,6 +46,7 @@ class Store(Protocol):
     async def load(self) -> tuple[Head, LinkState, int]: ...
     async def kept(self, ids: Collection[str]) -> dict[str, Kept]: ...
     async def past(self, rounds: Collection[RoundKey], awards: Collection[str]) -> Past: ...
+    async def next_seqs(self, tables: Collection[str]) -> dict[str, int]: ...
     async def commit(self, batch: Batch, state: LinkState, *, sent: int) -> None: ...
 
 
@@ -69,7 +70,8 @@ class Desk:
         store: Store,
         outlet: Outlet,
         *,
-        directory: dict[str, str | None],
+        directory: Mapping[str, str | None],
+        tables: Mapping[str, Table] | None = None,
         gaming_day: GamingDay,
         clock: Callable[[], dt.datetime],
         read: Callable[[str, bytes], ev.TableEvent | Unreadable] = lambda _, payload: codec.decode(payload),
@@ -79,6 +81,7 @@ class Desk:
         self._store = store
         self._outlet = outlet
         self._directory = directory
+        self._tables = tables
         self._gaming_day = gaming_day
         self._clock = clock
         self._read = read
@@ -198,6 +201,12 @@ class Desk:
         for order, answer in outcome.orders:
             if not order.answer.done():
                 order.answer.set_result(answer)
+        for award in outcome.awards:
+            about = {"link": self.link, "award": award.id, "table": award.table}
+            log.info("award_made", **about, amount_cents=award.amount_cents)
+        for command in outcome.carried_out:
+            about = {"link": self.link, "type": command.type, "by": command.by}
+            log.info("command_carried_out", **about, reason=command.reason)
         for (type_, became), count in outcome.judged.items():
             metrics.events.labels(self.link, type_, became).inc(count)
 
@@ -258,8 +267,9 @@ class Desk:
         read = [self._read(item.table, item.payload) if isinstance(item, Arrival) else item for item in taken]
         seen, past, new = await self._look_up(state, taken, read, careful=careful)
         at = max(self._now(), self._head.at)
-        batch = Batch(self._head, state, at, self._gaming_day.day(at))
-        sitting = Sitting(state, self._directory, seen, past, new, batch, rfc3339(at))
+        day = max(self._gaming_day.day(at), self._head.day)
+        batch = Batch(self._head, state, at, day)
+        sitting = Sitting(state, self._directory, self._tables, seen, past, new, batch, rfc3339(at))
         for item, event in zip(taken, read, strict=True):
             if isinstance(item, Order):
                 sitting.carry_out(item)
@@ -295,6 +305,7 @@ class Desk:
         rounds: set[RoundKey] = set()
         awards: set[str] = set()
         opened: set[RoundKey] = set()
+        ahead: set[str] = set()
         new: set[str] = set()
         for item, event in zip(taken, read, strict=True):
             if isinstance(item, Order):
@@ -309,6 +320,9 @@ class Desk:
             else:
                 new.add(event.id)
                 next_seq[item.table] = expected + 1
+            if careful or event.seq > expected:
+                # It may have spoken on another link meanwhile, where it finishes or begins.
+                ahead.add(item.table)
             if isinstance(event, ev.AwardPaid):
                 if event.award not in state.unpaid:
                     awards.add(event.award)
@@ -320,4 +334,6 @@ class Desk:
                     rounds.add(key)
         seen = await self._store.kept(ids) if ids else {}
         past = await self._store.past(rounds, awards) if rounds or awards else Past()
+        if ahead:
+            state.next_seq.update(await self._store.next_seqs(ahead))
         return seen, past, new

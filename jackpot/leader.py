@@ -29,7 +29,7 @@ from jackpot.ledger.record import Head
 from jackpot.ledger.store import Store
 from jackpot.link.gaming_day import GamingDay
 from jackpot.link.state import LinkState
-from jackpot.opening import first_commands
+from jackpot.opening import configured_tables, first_commands
 from jackpot.share import Share
 from jackpot.sitting import Arrival, Order
 from jackpot.wire.channel import Channel
@@ -94,6 +94,7 @@ class Leader:
         self._channel = Channel(
             link.id,
             broker,
+            tables=frozenset(table.id for table in config.tables_of(link.id)),
             now=lambda: rfc3339(clock()),
             on_event=self._on_event,
             waiting=lambda: len(self._desk),
@@ -110,9 +111,10 @@ class Leader:
             self._store,
             self._channel,
             directory={table.id: table.link for table in config.tables},
+            tables={table.id: table for table in configured_tables(link, config)},
             gaming_day=self._gaming_day,
             clock=clock,
-            read=Reader(link.id, {table.id: keys[table.id] for table in config.tables_of(link.id) if table.id in keys}),
+            read=Reader(link.id, keys, [table.id for table in config.tables_of(link.id)]),
             at_point=at_point,
         )
         self._chores = Chores(link.id, pool, self._desk, self._channel)
@@ -181,6 +183,7 @@ class Leader:
         if epoch is None:
             return False
         _, state, self._channel.sent = await self._open(epoch)
+        self._channel.forget()
         for command in first_commands(self.link, self._config, state):
             await self._desk.serve([Order(command, asyncio.get_running_loop().create_future())])
         head, state, sent = await self._open(epoch)

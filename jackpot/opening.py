@@ -5,8 +5,9 @@ import uuid
 import structlog
 
 from jackpot.config import Config, Link
-from jackpot.link.commands import AnyCommand, LinkOpened, TablesConfigured, parameters_document
-from jackpot.link.state import LinkState
+from jackpot.link.commands import AnyCommand, LinkOpened, TablesConfigured, parameters_document, tables_from_now_on
+from jackpot.link.state import LinkState, Table, tables_document
+from jackpot.rules.megalink import GAMES
 
 CONTROLLER = "controller"
 
@@ -27,8 +28,13 @@ def first_commands(link: Link, config: Config, state: LinkState) -> list[AnyComm
             configured=parameters_document(link.parameters),
             hint="the file changes nothing on a link that exists; propose the change in the console",
         )
-    tables = [{"id": table.id, "game": table.game, "positions": table.positions} for table in config.tables_of(link.id)]
-    if tables != state.tables_document():
+    tables = configured_tables(link, config)
+    if tables_from_now_on(state, tables) != tuple(state.tables.values()):
+        document = tables_document(tables)
         reason = "tables of the configuration"
-        found.append(TablesConfigured(id=str(uuid.uuid4()), by=CONTROLLER, reason=reason, tables=tables))
+        found.append(TablesConfigured(id=str(uuid.uuid4()), by=CONTROLLER, reason=reason, tables=document))
     return found
+
+
+def configured_tables(link: Link, config: Config) -> tuple[Table, ...]:
+    return tuple(Table(table.id, GAMES[table.game], table.positions) for table in config.tables_of(link.id))

@@ -20,10 +20,11 @@ from jackpot.ledger.record import Record
 from jackpot.link import events as ev
 from jackpot.link.awards import Award
 from jackpot.link.changes import Accepted, remember
-from jackpot.link.commands import AnyCommand, NotPossible, carry_out
+from jackpot.link.commands import AnyCommand, NotPossible, TablesConfigured, carry_out
 from jackpot.link.decide import step
 from jackpot.link.refusals import Code, Refused
-from jackpot.link.state import LinkState, Past
+from jackpot.link.rounds import Round
+from jackpot.link.state import LinkState, Past, Table, tables_document
 from jackpot.wire import codec
 
 log = structlog.get_logger()
@@ -56,6 +57,7 @@ class Outcome:
     paid: list[Award] = field(default_factory=list)
     tables: set[str] = field(default_factory=set)
     orders: list[tuple[Order, dict[str, Any]]] = field(default_factory=list)
+    carried_out: list[AnyCommand] = field(default_factory=list)
     judged: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
@@ -66,6 +68,8 @@ class Sitting:
     state: LinkState
     directory: Mapping[str, str | None]
     """The link of every configured table."""
+    configured: Mapping[str, Table] | None
+    """The link's tables by the configuration; None leaves them as they are in the ledger."""
     seen: dict[str, Kept]
     past: Past
     taken_for_new: set[str]
@@ -78,6 +82,8 @@ class Sitting:
         link, table, outcome = self.state.link, arrival.table, self.outcome
         refused = misdirected(self.directory, link, table)
         first = self.seen.get(event.id)
+        if refused is not None and self._finishes_here(table, event, first):
+            refused = None
         if refused is None and first is not None:
             if (first.link, first.table, first.payload) == (link, table, arrival.payload):
                 outcome.judged[event.type, "duplicate"] += 1
@@ -103,27 +109,41 @@ class Sitting:
         if accepted is not None:
             self._note(accepted)
 
+    def _finishes_here(self, table: str, event: ev.TableEvent, first: Kept | None) -> bool:
+        """A table that was given another link ends here what it began here: its round, and awards it has not paid."""
+        if table not in self.directory:
+            return False
+        if first is not None:
+            return (first.link, first.table) == (self.state.link, table)
+        if isinstance(event, ev.AwardPaid):
+            award = self.state.unpaid.get(event.award)
+            return award is not None and award.table == table
+        return isinstance(event, ev.RoundEvent) and self.state.find((table, event.round)) is not None
+
     def carry_out(self, order: Order) -> None:
-        link, command, outcome = self.state.link, order.command, self.outcome
-        if (first := self.seen.get(command.id)) is not None:
-            outcome.orders.append((order, msgspec.json.decode(first.answer)))
+        if (first := self.seen.get(order.command.id)) is not None:
+            self.outcome.orders.append((order, msgspec.json.decode(first.answer)))
             return
         try:
-            accepted = carry_out(self.state, command, at=self.at)
+            answer = self._carry_out(order.command)
         except NotPossible as error:
-            outcome.orders.append((order, {"status": "refused", "message": str(error)}))
-            return
+            answer = {"status": "refused", "message": str(error)}
+        self.outcome.orders.append((order, answer))
+
+    def _carry_out(self, command: AnyCommand) -> dict[str, Any]:
+        outcome, before = self.outcome, self.state.tables
+        accepted = carry_out(self.state, command, at=self.at)
         remember(self.past, accepted)
         answer = {"status": "accepted", "result": accepted.result}
         payload = msgspec.json.encode(command)
         round_ = getattr(command, "round", None)
         record = Record(command.id, None, None, command.type, round_, payload, codec.encode(answer), accepted)
         self.batch.add(record)
-        self.seen[command.id] = Kept(link, None, payload, record.answer)
-        outcome.orders.append((order, answer))
-        outcome.tables.update(self.state.tables)
+        self.seen[command.id] = Kept(self.state.link, None, payload, record.answer)
+        outcome.carried_out.append(command)
+        outcome.tables.update(before, self.state.tables)
         self._note(accepted)
-        log.info("command_carried_out", link=link, type=command.type, by=command.by, reason=command.reason)
+        return answer
 
     def _note(self, accepted: Accepted) -> None:
         outcome = self.outcome
@@ -131,9 +151,20 @@ class Sitting:
         outcome.awards.extend(accepted.awards)
         if accepted.paid is not None:
             outcome.paid.append(accepted.paid)
-        for award in accepted.awards:
-            about = {"link": self.state.link, "award": award.id, "table": award.table}
-            log.info("award_made", **about, amount_cents=award.amount_cents)
+        if any(self._waits_for_its_configuration(round_) for round_ in accepted.rounds):
+            self._configure()
+
+    def _waits_for_its_configuration(self, ended: Round) -> bool:
+        """The table was changed in the configuration, and this was the last round that it had to play as it was."""
+        if self.configured is None or not ended.phase.concluded:
+            return False
+        changed = self.configured.get(ended.table) != self.state.tables.get(ended.table)
+        return changed and ended.table not in self.state.unfinished()
+
+    def _configure(self) -> None:
+        tables = tables_document((self.configured or {}).values())
+        about = {"id": f"tables-{self.batch.chain.hex()[:32]}", "by": "controller"}
+        self._carry_out(TablesConfigured(**about, reason="tables of the configuration", tables=tables))
 
 
 def _require_written(event: ev.TableEvent, refused: Refused) -> None:

@@ -27,7 +27,7 @@ INNER: Mapping[str, set[str]] = {
     "servers": {"config", "embedded", "errors", "wire"},
     "sitting": {"ledger", "link", "metrics", "wire"},
     "desk": {"ledger", "link", "metrics", "sitting", "wire"},
-    "opening": {"config", "link"},
+    "opening": {"config", "link", "rules"},
     "share": {"ledger"},
     "chores": {"desk", "ledger", "link", "metrics", "opening", "wire"},
     "leader": {

@@ -112,6 +112,9 @@ class _Recorder:
     async def past(self, rounds: object, awards: object) -> Past:  # noqa: ARG002 the desk's protocol
         return Past()
 
+    async def next_seqs(self, tables: object) -> dict[str, int]:  # noqa: ARG002 the desk's protocol
+        return {}
+
     async def commit(self, batch: Batch, state: LinkState, *, sent: int) -> None:  # noqa: ARG002 the desk's protocol
         self.batches.append((batch, state))
 

@@ -8,8 +8,8 @@ from fastapi import Path, Query, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from jackpot.console.show import MINUS
-from jackpot.link.events import SAFE_INTEGER
-from jackpot.link.parameters import BASIS_POINTS, Reading
+from jackpot.link.commands import ADJUSTMENT_CENTS_MAX
+from jackpot.link.parameters import AMOUNT_CENTS_MAX, BASIS_POINTS, UNIT_CENTS_MAX, Reading
 from jackpot.people.roles import Role
 
 _PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]*$"
@@ -19,7 +19,8 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=_NA
 Id = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=_PRINTABLE)]
 Reason = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_PRINTABLE, strip_whitespace=True)]
 BasisPoints = Annotated[int, Field(ge=0, le=BASIS_POINTS)]
-Amount = Annotated[int, Field(ge=-SAFE_INTEGER // 10_000, le=SAFE_INTEGER // 10_000)]
+Adjusted = Annotated[int, Field(ge=-ADJUSTMENT_CENTS_MAX, le=ADJUSTMENT_CENTS_MAX)]
+Amount = Annotated[int, Field(ge=0, le=AMOUNT_CENTS_MAX)]
 
 LinkPath = Annotated[str, Path(min_length=1, max_length=64, pattern=_NAME, description="The link's id.")]
 TablePath = Annotated[str, Path(min_length=1, max_length=64, pattern=_NAME, description="The table's id.")]
@@ -69,7 +70,7 @@ class Adjustment(Input):
 
     link: Name
     account: Literal["pool", "reserve"]
-    amount_cents: Amount
+    amount_cents: Adjusted
     reason: Reason
     to_link: Name | None = None
     """A transfer: what leaves this link's account goes to the same account of that one."""
@@ -77,12 +78,12 @@ class Adjustment(Input):
 
 class ParametersInput(Input):
     currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
-    unit_cents: Annotated[int, Field(ge=1, le=10**9)]
+    unit_cents: Annotated[int, Field(ge=1, le=UNIT_CENTS_MAX)]
     increment_bp: BasisPoints
     reserve_bp: BasisPoints
-    reset_cents: Annotated[int, Field(ge=0, le=10**13)]
+    reset_cents: Amount
     shared_straight_flush: Literal["successive", "reset_amount"] = Reading.SUCCESSIVE.value
-    ceiling_cents: Annotated[int, Field(ge=0, le=10**13)] | None = None
+    ceiling_cents: Amount | None = None
 
 
 class ParametersChange(Input):

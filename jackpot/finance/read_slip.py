@@ -15,6 +15,9 @@ from jackpot.link.awards import Award, award_id
 from jackpot.link.money import Kind
 from jackpot.rules.megalink import GAMES
 
+WINDOW = 50
+"""How many of a table's events are read at once: a round seldom has more."""
+
 
 async def read_slip(connection: AsyncConnection, name: str) -> Slip:
     """`name` is an award's, such as megalink-000123."""
@@ -120,12 +123,9 @@ async def _confirmed(connection: AsyncConnection, award: Award, made: Row[Any]) 
         )
     ).scalar_one()
     entry_event = await _event(connection, award.link, entered)
-    by_table = select(events).where(
-        events.c.table_id == award.table,
-        events.c.seq > entry_event.seq,
-        events.c.round == award.round,
-        events.c.type == "round.settled",
-    )
+    by_table = await _settled_by_table(connection, award, entry_event.seq, made)
+    if by_table is not None:
+        return _said(by_table)
     by_person = select(events).where(
         events.c.table_id.is_(None),
         events.c.at.between(entry_event.at, made.at),
@@ -133,11 +133,26 @@ async def _confirmed(connection: AsyncConnection, award: Award, made: Row[Any]) 
         events.c.round == award.round,
         events.c.type == "round.concluded",
     )
-    for query in (by_table.order_by(events.c.seq), by_person.order_by(events.c.n)):
-        for row in await connection.execute(query):
-            if _settles(row, award):
-                return _said(row)
+    for row in await connection.execute(by_person.order_by(events.c.n)):
+        if _settles(row, award):
+            return _said(row)
     raise LookupError(f"nobody settled round {award.round} of table {award.table}")
+
+
+async def _settled_by_table(connection: AsyncConnection, award: Award, seq: int, made: Row[Any]) -> Row[Any] | None:
+    """What the table said after this seq, a window at a time, and not beyond the moment when the award was made."""
+    while True:
+        window = events.c.seq.between(seq + 1, seq + WINDOW)
+        query = select(events).where(events.c.table_id == award.table, window).order_by(events.c.seq)
+        said = (await connection.execute(query)).all()
+        for row in said:
+            if row.at > made.at:
+                return None
+            if row.round == award.round and _settles(row, award):
+                return row
+        if len(said) < WINDOW:
+            return None
+        seq += WINDOW
 
 
 def _settles(event: Row[Any], award: Award) -> bool:

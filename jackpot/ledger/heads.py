@@ -6,6 +6,7 @@ A head is one line of JSON. Its last member is the signature, over every byte of
 
 import asyncio
 import datetime as dt
+import errno
 import hashlib
 import json
 import os
@@ -76,16 +77,27 @@ def check(keys: dict[str, Ed25519PublicKey], line: bytes) -> SignedHead:
 
 
 def read(path: Path, keys: dict[str, Ed25519PublicKey]) -> Iterator[SignedHead]:
-    """Every head of a file, in its order. An unfinished last line is the trace of a crash, and is left out."""
+    """Every head of a file, in its order. A line cut short is the trace of a crash or a full disk, and is left out."""
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
-    for number, line in enumerate(lines[:-1], 1):
+    for number, line in enumerate(lines, 1):
+        if _cut_short(line):
+            continue
         try:
             yield check(keys, line)
         except HeadNotTrue as error:
             raise HeadNotTrue(f"{path}, line {number}: {error}") from error
+
+
+def _cut_short(line: bytes) -> bool:
+    """A part of an object is never one. Who could leave it there could as well have taken the whole line away."""
+    try:
+        msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return True
+    return False
 
 
 def new_key() -> tuple[bytes, bytes]:
@@ -132,9 +144,13 @@ class HeadsFile:
         kept = SignedHead(link, head.n, head.chain.hex(), head.at, now, fingerprint(self.key.public_key()), closes)
         line = sign(self.key, kept)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o640)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o640)
         try:
-            os.write(descriptor, line + b"\n")
+            size = os.fstat(descriptor).st_size
+            begun = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"  # the last line was cut short: end it
+            whole = (b"\n" if begun else b"") + line + b"\n"
+            if os.write(descriptor, whole) != len(whole):
+                raise OSError(errno.ENOSPC, f"only a part of the head went into {self.path}")
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -151,7 +167,7 @@ async def keep_heads(
     publish: Callable[[bytes], None],
 ) -> None:
     """Sign a link's head at once, then every minute that it has moved, and when a gaming day has ended."""
-    signed, day = -1, gaming_day.day(head().at)
+    signed, day = -1, max(gaming_day.day(head().at), head().day)
     while True:
         now, current = clock(), head()
         today = gaming_day.day(now)

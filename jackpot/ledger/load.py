@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from msgspec import Struct
@@ -61,12 +62,20 @@ async def _load(connection: AnyConnection, link: str) -> tuple[Head, LinkState, 
     ):
         award = award_from(found)
         state.unpaid[award.id] = award
-    state.next_seq = await next_seqs(connection, state.tables)
-    return Head(row["epoch"], row["n"], row["chain"], row["journal"], row["at"]), state, row["sent"]
+    state.next_seq = await _next_seqs(connection, {*state.tables, *(award.table for award in state.unpaid.values())})
+    head = Head(row["epoch"], row["n"], row["chain"], row["journal"], row["at"])
+    day = await connection.fetchval("SELECT day FROM events WHERE link = $1 AND n = $2", link, head.n)
+    return head if day is None else replace(head, day=day), state, row["sent"]
 
 
 async def next_seqs(connection: AnyConnection, tables: Collection[str]) -> dict[str, int]:
-    """Each table's next seq, by one index look-up a table however long its history."""
+    """Each table's next seq, on whatever link it spoke last."""
+    with translated():
+        return await _next_seqs(connection, tables)
+
+
+async def _next_seqs(connection: AnyConnection, tables: Collection[str]) -> dict[str, int]:
+    """By one index look-up a table however long its history."""
     rows = await connection.fetch(
         "SELECT t.id, last.seq FROM unnest($1::text[]) AS t (id), LATERAL "
         "(SELECT seq FROM events WHERE table_id = t.id ORDER BY seq DESC LIMIT 1) AS last",

@@ -59,7 +59,7 @@ class Batch:
     @property
     def head(self) -> Head:
         """Where the ledger stands once this is committed."""
-        return Head(self.before.epoch, self.n, self.chain, self.journal, self.at)
+        return Head(self.before.epoch, self.n, self.chain, self.journal, self.at, self.day)
 
     def add(self, record: Record, event: TableEvent | None = None) -> None:
         n = self.n + 1

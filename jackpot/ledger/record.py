@@ -37,6 +37,8 @@ class Head:
     chain: bytes = b""
     journal: int = 0
     at: dt.datetime = THE_BEGINNING
+    day: dt.date = dt.date.min
+    """The last event's gaming day. Neither it nor `at` goes back, whatever clock and configuration say next."""
 
 
 _encode = msgspec.json.Encoder().encode

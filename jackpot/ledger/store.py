@@ -47,6 +47,9 @@ class Store:
     async def past(self, rounds: Collection[RoundKey], awards: Collection[str]) -> Past:
         return await load.past(await self._writer(), self._link, rounds, awards)
 
+    async def next_seqs(self, tables: Collection[str]) -> dict[str, int]:
+        return await load.next_seqs(await self._writer(), tables)
+
     async def commit(self, batch: post.Batch, state: LinkState, *, sent: int) -> None:
         """Returns when the batch is durable; Unknown if that is not certain, and the lease must be taken anew."""
         await post.commit(await self._writer(), batch, state, sent=sent)

@@ -4,6 +4,7 @@
 the command sees to that, the ledger keeps both names.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, assert_never
 
@@ -11,12 +12,14 @@ from msgspec import Meta, Struct, ValidationError, convert
 
 from jackpot.link.changes import Accepted, apply
 from jackpot.link.conclusion import settle_round, void_round
-from jackpot.link.events import Id, Integer, Reason
+from jackpot.link.events import SAFE_INTEGER, Id, Integer, Reason
 from jackpot.link.money import Kind, micros, post
 from jackpot.link.parameters import Parameters
 from jackpot.link.rounds import Phase
 from jackpot.link.state import LinkState, Table
 from jackpot.rules.megalink import GAMES
+
+ADJUSTMENT_CENTS_MAX = SAFE_INTEGER // 10_000
 
 Person = Annotated[str, Meta(min_length=1, max_length=64)]
 
@@ -115,7 +118,7 @@ def _decide(state: LinkState, command: AnyCommand, at: str) -> Accepted:
             opening = post(state.balances, Kind.OPENING, pool=reset, house=-reset)
             return Accepted(journals=(opening,), parameters=(1, parameters, None))
         case TablesConfigured():
-            return Accepted(tables=_tables_configured(state, command))
+            return Accepted(tables=tables_from_now_on(state, tables_from(command.tables)))
         case LinkSuspended():
             return Accepted(suspended=(command.reason,))
         case LinkResumed():
@@ -130,11 +133,13 @@ def _decide(state: LinkState, command: AnyCommand, at: str) -> Accepted:
             assert_never(command)
 
 
-def _tables_configured(state: LinkState, command: TablesConfigured) -> tuple[Table, ...]:
-    """A table that leaves the link, or plays another game, does so when its rounds here are paid."""
-    tables = {table.id: table for table in tables_from(command.tables)}
-    unfinished = {*state.current, *(table for table, _ in state.waiting)}
-    return tuple((tables | {table: state.tables[table] for table in unfinished}).values())
+def tables_from_now_on(state: LinkState, configured: Iterable[Table]) -> tuple[Table, ...]:
+    """A table that leaves the link, or plays another game, does so when its rounds here are paid.
+
+    Until then it stays as it is, and whoever configured it says so again when they are.
+    """
+    tables = {table.id: table for table in configured}
+    return tuple((tables | {table: state.tables[table] for table in sorted(state.unfinished())}).values())
 
 
 def _parameters_changed(state: LinkState, command: ParametersChanged) -> Accepted:
@@ -147,6 +152,8 @@ def _parameters_changed(state: LinkState, command: ParametersChanged) -> Accepte
 
 
 def _balance_adjusted(state: LinkState, command: BalanceAdjusted) -> Accepted:
+    if abs(command.amount_cents) > ADJUSTMENT_CENTS_MAX:
+        raise NotPossible(f"An adjustment is of at most {ADJUSTMENT_CENTS_MAX} cents.")
     amount = micros(command.amount_cents)
     if command.account == "pool" and state.claims:
         raise NotPossible("A claim waits to be paid from this pool; settle it before the pool is adjusted.")

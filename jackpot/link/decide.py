@@ -42,20 +42,20 @@ def decide(state: LinkState, table_id: str, event: ev.TableEvent, *, at: str, pa
         return Refused(
             code, f"Table {table_id} is at seq {expected}, not {event.seq}; go on from there.", None, expected
         )
-    table = state.tables[table_id]
     match event:
         case ev.MetersReported():
             return Accepted()
         case ev.AwardPaid():
-            return _award_paid(state, table, event, past)
+            return _award_paid(state, table_id, event, past)
         case ev.RoundOpened():
-            return _round_opened(state, table, event, past)
+            return _round_opened(state, state.tables[table_id], event, past)
         case _:
-            return _in_round(state, table, event, at, past)
+            return _in_round(state, state.tables[table_id], event, at, past)
 
 
-def _award_paid(state: LinkState, table: Table, event: ev.AwardPaid, past: Past) -> Decision:
-    here = (table.id, event.round)
+def _award_paid(state: LinkState, table_id: str, event: ev.AwardPaid, past: Past) -> Decision:
+    """Also by a table that has left the link since: what it won here it pays here."""
+    here = (table_id, event.round)
     award = state.unpaid.get(event.award)
     if award is not None and (award.table, award.round) == here:
         return Accepted(paid=award)
@@ -63,7 +63,7 @@ def _award_paid(state: LinkState, table: Table, event: ev.AwardPaid, past: Past)
         return Refused(Code.AWARD_ALREADY_PAID, f"Award {event.award} was paid before; do not pay it again.")
     return Refused(
         Code.UNKNOWN_AWARD,
-        f"Round {event.round} of table {table.id} has no award {event.award}; check the award notice.",
+        f"Round {event.round} of table {table_id} has no award {event.award}; check the award notice.",
     )
 
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 BASIS_POINTS = 10_000
-CENTS_MAX = 10**13
-"""A hundred thousand million: more than any pool, and no sum of such amounts leaves the ledger's integers."""
+UNIT_CENTS_MAX = 10**9
+AMOUNT_CENTS_MAX = 10**13
+"""Far above anything real, and far below what the ledger's columns hold in millionths."""
 
 
 class Reading(StrEnum):
@@ -28,16 +29,16 @@ class Parameters:
     def problems(self) -> list[str]:
         """What is wrong with these, each as one sentence; empty if nothing is."""
         found = []
-        if not 1 <= self.unit_cents <= CENTS_MAX:
-            found.append(f"unit_cents must be 1 to {CENTS_MAX}")
+        if not 1 <= self.unit_cents <= UNIT_CENTS_MAX:
+            found.append(f"unit_cents must be 1 to {UNIT_CENTS_MAX}")
         if min(self.increment_bp, self.reserve_bp) < 0 or self.increment_bp + self.reserve_bp > BASIS_POINTS:
             found.append("increment_bp and reserve_bp must not be negative and together at most 10000")
-        if not 0 <= self.reset_cents <= CENTS_MAX:
-            found.append(f"reset_cents must be 0 to {CENTS_MAX}")
+        if not 0 <= self.reset_cents <= AMOUNT_CENTS_MAX:
+            found.append(f"reset_cents must be 0 to {AMOUNT_CENTS_MAX}")
         if self.ceiling_cents is not None and self.ceiling_cents < self.reset_cents:
             found.append("ceiling_cents must not be below reset_cents (D14)")
-        if self.ceiling_cents is not None and self.ceiling_cents > CENTS_MAX:
-            found.append(f"ceiling_cents must be at most {CENTS_MAX}")
+        if self.ceiling_cents is not None and self.ceiling_cents > AMOUNT_CENTS_MAX:
+            found.append(f"ceiling_cents must be at most {AMOUNT_CENTS_MAX}")
         if not (
             len(self.currency) == 3 and self.currency.isascii() and self.currency.isalpha() and self.currency.isupper()
         ):

@@ -24,6 +24,10 @@ class Table:
     positions: int
 
 
+def tables_document(tables: Iterable[Table]) -> list[dict[str, Any]]:
+    return [{"id": table.id, "game": table.game.name, "positions": table.positions} for table in tables]
+
+
 @dataclass(slots=True)
 class LinkState:
     """Everything a decision needs. Only `apply` changes it."""
@@ -49,7 +53,11 @@ class LinkState:
     unpaid: dict[str, "Award"] = field(default_factory=dict)
 
     def tables_document(self) -> list[dict[str, Any]]:
-        return [{"id": t.id, "game": t.game.name, "positions": t.positions} for t in self.tables.values()]
+        return tables_document(self.tables.values())
+
+    def unfinished(self) -> set[str]:
+        """Tables with a round that is not settled and paid, nor void."""
+        return {*self.current, *(table for table, _ in self.waiting)}
 
     def find(self, key: RoundKey) -> Round | None:
         current = self.current.get(key[0])
@@ -142,7 +150,7 @@ def table_state(state: LinkState, table: str, *, at: str) -> TableStateMessage:
         if current is None
         else {"id": current.id, "phase": "open" if current.phase is Phase.OPEN else "closed"},
         "pending": [round_.id for round_ in _waiting_in_order(state) if round_.table == table],
-        "accepts_play": state.suspended is None,
+        "accepts_play": state.suspended is None and table in state.tables,
         "at": at,
     }
 

@@ -5,7 +5,7 @@ Retained messages are published when they change, the newest of each at most a f
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Container, Iterable
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -38,6 +38,7 @@ class Channel:
         link: str,
         broker: Broker,
         *,
+        tables: Container[str],
         now: Callable[[], str],
         on_event: Callable[[str, Message], None],
         waiting: Callable[[], int],
@@ -46,7 +47,9 @@ class Channel:
         on_connect: Callable[[], None] = lambda: None,
         on_unreadable: Callable[[str, bytes, Refused], None] = lambda *_: None,
     ) -> None:
+        """`tables` are those that may begin a round here; one that left may finish what it began."""
         self.link = link
+        self._tables = tables
         self._now = now
         self._on_event = on_event
         self._waiting = waiting
@@ -63,7 +66,8 @@ class Channel:
         self._tables_changed: set[str] = set()
         self._published = 0
         self._marks: deque[tuple[int, int]] = deque()
-        self._paused = False
+        self._paused: Connection | None = None
+        """The connection that we do not read from for now: also one that is still being opened."""
         self.sent = 0
         """Up to this event every answer has reached the broker."""
         self.resending = False
@@ -84,18 +88,17 @@ class Channel:
 
     def _receive(self, message: Message) -> None:
         self._on_event(topics.table_of(message.topic)[1], message)
-        if not self._paused and self._waiting() >= HELD_MAX:
+        if self._waiting() >= HELD_MAX:
             # Bounded memory: the broker keeps what we do not read.
-            self._paused = True
-            message.connection.pause_reading()
+            self._paused = message.connection
+            self._paused.pause_reading()
 
     def acknowledge(self, messages: Iterable[Message]) -> None:
         for message in messages:
             message.connection.ack(message)
-        connection = self.session.connection
-        if self._paused and connection is not None and self._waiting() <= HELD_LOW:
-            self._paused = False
-            connection.resume_reading()
+        if self._paused is not None and self._waiting() <= HELD_LOW:
+            self._paused.resume_reading()
+            self._paused = None
 
     def quarantine(self, table: str, payload: bytes, refused: Refused) -> None:
         metrics.unreadable.labels(self.link, refused.code.value).inc()
@@ -152,9 +155,8 @@ class Channel:
         at = self._now()
         self._meter = meter(state, version=n, at=at)
         for table in tables:
-            if table in state.tables:
-                self._states[table] = table_state(state, table, at=at)
-                self._tables_changed.add(table)
+            self._states[table] = table_state(state, table, at=at)
+            self._tables_changed.add(table)
 
     def _count_confirmed(self) -> None:
         """Brokers confirm in order, so the answers of a batch are there once as many are confirmed."""
@@ -165,21 +167,33 @@ class Channel:
         while self._marks and self._marks[0][0] <= confirmed:
             self.sent = self._marks.popleft()[1]
 
+    def forget(self) -> None:
+        """What the tables' states were when this daemon led last is not ours to say any more."""
+        self._states.clear()
+        self._tables_changed.clear()
+
     def lead(self, state: LinkState, n: int, sent: int) -> None:
         """This daemon speaks for the link from now on, starting from this state."""
         self.sent = sent
         self._unpaid = dict(state.unpaid)
-        self._states.clear()
-        self._note(state, n, state.tables)
+        self._note(state, n, {*state.tables, *(award.table for award in self._unpaid.values())})
         self._changed.set()
 
     def say(self, state: str, **more: Any) -> None:
         """Set and publish the link's status; the tables' states say with it whether they may play."""
         status = {"state": state, **more}
         if status != self._status:
-            self._status = status
+            was_running, self._status = self._running, status
+            if self._running != was_running:
+                at = self._now()
+                for told in self._states.values():
+                    told["at"] = at
             self._publish_status()
             self._publish_states(self._states)
+
+    @property
+    def _running(self) -> bool:
+        return bool(self._status["state"] == "running")
 
     def _publish_status(self) -> None:
         status = {**self._status, "link": self.link, "at": self._now()}
@@ -191,14 +205,12 @@ class Channel:
             self._publish(topics.meter(self.link), codec.encode(self._meter), retain=True)
 
     def _publish_states(self, tables: Iterable[str]) -> None:
-        running = self._status["state"] == "running"
         for table in tables:
             state = self._states[table]
-            message = {**state, "accepts_play": state["accepts_play"] and running}
+            message = {**state, "accepts_play": state["accepts_play"] and self._running and table in self._tables}
             self._publish(topics.state(self.link, table), codec.encode(message), retain=True)
 
     def _connected(self, _: Connection) -> None:
-        self._paused = False
         self._published = 0
         self._marks.clear()
         metrics.broker_connected.labels(self.link).set(1)

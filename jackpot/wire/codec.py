@@ -41,8 +41,43 @@ def decode(payload: bytes) -> TableEvent | Unreadable:
     except msgspec.ValidationError as error:
         return _not_an_event(payload, str(error))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        if (marked := _mark_lone_surrogates(payload)) != payload:
+            return _decode_marked(payload, marked)
         return _malformed(payload, f"This is not an event: {error}.")
     if _may_repeat_a_key(payload) and (key := _repeated_key(payload)) is not None:
+        return _malformed(payload, f"The key {key!r} is given twice.")
+    return event
+
+
+# An escaped backslash and a whole pair are passed over; what is left is half a pair.
+_SURROGATES = re.compile(
+    rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u([dD][89a-fA-F][0-9a-fA-F]{2})"
+)
+_MARK = b"\\u0000"
+HALF_A_PAIR = "A text of the event holds half of a surrogate pair."
+
+
+def _mark_lone_surrogates(payload: bytes) -> bytes:
+    """JSON may hold half of a surrogate pair, which msgspec cannot read even where it is ignored.
+
+    It becomes a control character here, which no text of an event may hold either.
+    """
+    return _SURROGATES.sub(lambda found: found[0] if found[1] is None else _MARK, payload)
+
+
+def _decode_marked(payload: bytes, marked: bytes) -> TableEvent | Unreadable:
+    """Seldom, so without haste."""
+    try:
+        event: TableEvent = _decoder.decode(marked)
+        dt.datetime.fromisoformat(event.at)
+        payload.decode()
+    except msgspec.ValidationError as error:
+        return _not_an_event(payload, str(error))
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        return _malformed(payload, f"This is not an event: {error}.")
+    if _MARK in encode(event):
+        return _malformed(payload, HALF_A_PAIR)
+    if (key := _repeated_key(payload)) is not None:
         return _malformed(payload, f"The key {key!r} is given twice.")
     return event
 
@@ -93,12 +128,16 @@ class _Envelope(msgspec.Struct):
 def _not_an_event(payload: bytes, problem: str) -> Unreadable:
     """Tell an unknown type in a good envelope from everything else."""
     try:
-        envelope = msgspec.json.decode(payload, type=_Envelope)
+        payload.decode()
+        marked = _mark_lone_surrogates(payload)
+        envelope = msgspec.json.decode(marked, type=_Envelope)
         dt.datetime.fromisoformat(envelope.at)
     except msgspec.ValidationError as error:
         return _malformed(payload, _sentence(str(error)))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         return _malformed(payload, f"This is not an event: {error}.")
+    if marked != payload and _MARK in encode(envelope):
+        return _malformed(payload, HALF_A_PAIR)
     known = {str(kind.__struct_config__.tag) for kind in TableEvent.__args__}
     if envelope.type in known:
         return _malformed(payload, _sentence(problem))

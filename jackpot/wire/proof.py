@@ -12,7 +12,7 @@ so an event that is played back is a resend, which changes nothing.
 import hashlib
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from jackpot import metrics
 from jackpot.link.events import TableEvent
@@ -40,13 +40,14 @@ def holds(key: bytes, topic: str, payload: bytes) -> bool:
 
 
 class Reader:
-    """Reads the events of one link. Those of a table with a key must carry its proof."""
+    """Reads the events of one link. Those of a table with a key must carry its proof, whatever link it is on now."""
 
-    def __init__(self, link: str, keys: Mapping[str, bytes]) -> None:
+    def __init__(self, link: str, keys: Mapping[str, bytes], tables: Iterable[str]) -> None:
         self._link = link
         self._keys = keys
-        for table in keys:
-            metrics.unproved.labels(link, table)
+        for table in tables:
+            if table in keys:
+                metrics.unproved.labels(link, table)
 
     def __call__(self, table: str, payload: bytes) -> TableEvent | Unreadable:
         event = codec.decode(payload)

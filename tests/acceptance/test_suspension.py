@@ -114,10 +114,9 @@ async def test_without_a_daemon_the_order_stands(ledger_url: str, tmp_path: Path
     await connection.close()
 
 
-async def test_what_the_ledger_can_not_hold_suspends_its_link_and_is_put_aside(
+async def test_an_order_of_more_than_the_ledger_can_hold_is_refused_and_play_goes_on(
     pit: Integrator, daemon: Daemon, ledger: asyncpg.Connection
 ) -> None:
-    """More cents than the ledger's integers can count: no retry mends that, and the next order must not wait for it."""
     adjusted = {
         "type": "balance.adjusted",
         "id": "too-much",
@@ -131,9 +130,9 @@ async def test_what_the_ledger_can_not_hold_suspends_its_link_and_is_put_aside(
     await ledger.execute(
         "INSERT INTO requests (id, link, command) VALUES ('too-much', $1, $2::jsonb)", LINK, json.dumps(adjusted)
     )
-    await pit.status(LINK, "suspended")
-    done = order(daemon, "resume", "nothing was written")
+    done = order(daemon, "resume", "it is the next order, and waits for the one before it")
     assert (done.returncode, done.stderr) == (0, "")
-    await pit.status(LINK, "running")
     assert await ledger.fetchval("SELECT answer ->> 'status' FROM requests WHERE id = 'too-much'") == "refused"
+    await pit.status(LINK, "running")
+    assert "suspended" not in [status["state"] for status in pit.on(f"{LINK}/status")]
     assert await ledger.fetchval("SELECT reserve FROM links WHERE link = $1", LINK) == before

@@ -16,6 +16,7 @@ from prometheus_client import Counter, Gauge, Histogram
 
 from jackpot import config, metrics
 from jackpot.config import Config
+from jackpot.errors import UserError
 from tests.deploy.installed import DEPLOY
 
 EXPOSURE_MAX = 2.0
@@ -40,6 +41,13 @@ def run(*argv: str | Path, cwd: Path | None = None) -> subprocess.CompletedProce
 @pytest.mark.parametrize("name", ["jackpot.toml", "migrate.toml", "boards.toml"])
 def test_an_example_configuration_loads(name: str) -> None:
     config.load(DEPLOY / name, environment={})
+
+
+def test_an_amount_that_no_ledger_could_hold_is_told_by_its_name(tmp_path: Path) -> None:
+    text = (DEPLOY / "jackpot.toml").read_text()
+    (tmp_path / "jackpot.toml").write_text(re.sub(r"(?m)^reset_cents = .*", f"reset_cents = {10**15}", text))
+    with pytest.raises(UserError, match="links: megalink: reset_cents must be 0 to 10000000000000"):
+        config.load(tmp_path / "jackpot.toml", environment={})
 
 
 def keys_of(kind: Any) -> set[str]:

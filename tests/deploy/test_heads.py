@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 import json
+import resource
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,14 +55,45 @@ def test_another_key_is_not_the_daemons() -> None:
         check({}, sign(KEY, HEAD))
 
 
-def test_the_trace_of_a_crash_at_the_end_is_left_out_and_a_gap_elsewhere_is_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cut", [1, 40, len(sign(KEY, HEAD)) - 1])
+def test_what_a_crash_has_cut_short_is_left_out_and_the_next_head_begins_a_line(tmp_path: Path, cut: int) -> None:
     file = tmp_path / "heads.jsonl"
     line = sign(KEY, HEAD)
-    file.write_bytes(line + b"\n" + line[:40])
+    file.write_bytes(line + b"\n" + line[:cut])
     assert list(heads.read(file, KEYS)) == [HEAD]
-    file.write_bytes(line + b"\n" + line[:40] + b"\n" + line + b"\n")
+    for n in (8, 9):
+        HeadsFile(file, KEY).keep("megalink", Head(n=n, chain=b"8", at=AT), AT, None)
+    assert [head.n for head in heads.read(file, KEYS)] == [812, 8, 9]
+    assert file.read_bytes().count(b"\n") == 4
+
+
+def test_a_head_that_lacks_only_its_line_feed_counts(tmp_path: Path) -> None:
+    file = tmp_path / "heads.jsonl"
+    file.write_bytes(sign(KEY, HEAD))
+    assert list(heads.read(file, KEYS)) == [HEAD]
+
+
+@pytest.mark.parametrize("line", [b'{"link":"megalink","n":812}', sign(KEY, HEAD).replace(b"812", b"813")])
+@pytest.mark.parametrize("after", [b"\n", b""])
+def test_a_whole_line_that_was_not_signed_so_is_an_alarm(tmp_path: Path, line: bytes, after: bytes) -> None:
+    file = tmp_path / "heads.jsonl"
+    file.write_bytes(sign(KEY, HEAD) + b"\n" + line + after)
     with pytest.raises(HeadNotTrue, match="line 2"):
         list(heads.read(file, KEYS))
+
+
+def test_a_head_that_does_not_fit_on_the_disk_was_not_kept_and_spoils_no_other(tmp_path: Path) -> None:
+    file = HeadsFile(tmp_path / "heads.jsonl", KEY)
+    file.keep("megalink", Head(n=7, chain=b"7", at=AT), AT, None)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file.path.stat().st_size + 40, before[1]))
+    try:
+        with pytest.raises(OSError, match="part of the head"):
+            file.keep("megalink", Head(n=8, chain=b"8", at=AT), AT, None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    file.keep("megalink", Head(n=9, chain=b"9", at=AT), AT, None)
+    assert [head.n for head in heads.read(file.path, KEYS)] == [7, 9]
 
 
 async def test_a_head_is_signed_when_it_has_moved_and_when_a_gaming_day_has_ended(

@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from jackpot.link.commands import LinkResumed, LinkSuspended, NotPossible, RoundConcluded, TablesConfigured
+from jackpot.link.commands import (
+    ADJUSTMENT_CENTS_MAX,
+    LinkResumed,
+    LinkSuspended,
+    NotPossible,
+    RoundConcluded,
+    TablesConfigured,
+)
 from jackpot.link.money import Balances
 from jackpot.link.parameters import Reading
 from tests.link.pit import Pit, of_the_examples
@@ -53,6 +60,9 @@ def test_a_new_link_starts_at_the_reset_amount_funded_by_the_house() -> None:
         ({"increment_bp": 9_700, "reserve_bp": 301}, "10000"),
         ({"reset_cents": -1}, "reset_cents"),
         ({"reset_cents": 100, "ceiling_cents": 99}, "ceiling_cents"),
+        ({"unit_cents": 10**9 + 1}, "unit_cents must be 1 to 1000000000"),
+        ({"reset_cents": 10**13 + 1}, "reset_cents must be 0 to 10000000000000"),
+        ({"ceiling_cents": 10**13 + 1}, "ceiling_cents must be at most 10000000000000"),
         ({"currency": "dollars"}, "currency"),
         ({"currency": "sgd"}, "currency"),
     ],
@@ -235,6 +245,14 @@ def test_an_account_can_be_emptied_but_not_overdrawn(account: str, cents: int) -
         pit.adjust(account, -cents - 1)
     pit.adjust(account, -cents)
     assert getattr(pit.balances, account) == 0
+
+
+def test_an_adjustment_has_a_bound() -> None:
+    pit = of_the_examples("BE-01")
+    for cents in (ADJUSTMENT_CENTS_MAX + 1, -ADJUSTMENT_CENTS_MAX - 1):
+        with pytest.raises(NotPossible, match="at most"):
+            pit.adjust("reserve", cents)
+    pit.adjust("reserve", ADJUSTMENT_CENTS_MAX)
 
 
 def test_the_pool_is_not_adjusted_while_a_claim_waits_to_be_paid_from_it() -> None:

@@ -206,8 +206,11 @@ class Ledger:
         for number in sorted(row.unpaid):
             award = award_from(row.awards[number])
             state.unpaid[award.id] = award
-        state.next_seq = {table: self.seqs[table] + 1 for table in state.tables if table in self.seqs}
-        return Head(row.epoch, row.n, head["chain"], head["journal"], head["at"]), state, row.sent
+        state.next_seq = self.next_seqs({*state.tables, *(award.table for award in state.unpaid.values())})
+        return Head(row.epoch, row.n, head["chain"], head["journal"], head["at"], head["day"]), state, row.sent
+
+    def next_seqs(self, tables: Collection[str]) -> dict[str, int]:
+        return {table: self.seqs[table] + 1 for table in sorted(tables) if table in self.seqs}
 
     def past(self, link: str, rounds: Collection[RoundKey], awards: Collection[str]) -> Past:
         found = Past(rounds={key for key in rounds if key in self.rounds})

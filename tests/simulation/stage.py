@@ -106,6 +106,7 @@ def _replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:
     patch.setattr(load, "load", asking(database.load))
     patch.setattr(load, "kept", kept)
     patch.setattr(load, "past", asking(database.past))
+    patch.setattr(load, "next_seqs", asking(database.next_seqs))
     patch.setattr(load, "answers_between", answers_between)
     patch.setattr(lease, "take", asking(database.take_lease))
     patch.setattr(lease, "renew", asking(database.renew_lease))

@@ -65,6 +65,9 @@ class Shelf:
     async def past(self, rounds: Collection[RoundKey], awards: Collection[str]) -> Past:
         return self.database.past(LINK, rounds, awards)
 
+    async def next_seqs(self, tables: Collection[str]) -> dict[str, int]:
+        return self.database.next_seqs(tables)
+
     async def commit(self, batch: Batch, state: LinkState, *, sent: int) -> None:
         if self.conflicts:
             self.conflicts -= 1

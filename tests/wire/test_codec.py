@@ -1,0 +1,75 @@
+"""Events are read as the contract says, also where their text is strange."""
+
+from typing import Any
+
+import pytest
+
+from jackpot.link.events import HandEntered, RoundOpened
+from jackpot.link.refusals import Code
+from jackpot.wire.codec import PAYLOAD_BYTES_MAX, Unreadable, answer_unreadable, decode, encode
+
+LONE = [
+    r'"x":"\ud800"',
+    r'"x":"\udc00"',
+    r'"x":"\uD800 and more"',
+    r'"x":"\ud800\ud800"',
+    r'"x":"\udc00\ud800"',
+    r'"x":["\ud83d\ude00\ud83d",{"\ud800":1}]',
+    r'"\ud800":1,"\ud801":2',
+]
+"""Fields that the contract ignores, with half of a surrogate pair in them."""
+
+
+def payload(type_: str, *more: str, id_: str = "an id") -> bytes:
+    fields = (f'"id":"{id_}"', '"seq":7', f'"type":"{type_}"', '"round":"r"', '"at":"2026-11-16T02:00:00Z"', *more)
+    return ("{" + ",".join(fields) + "}").encode()
+
+
+def refusal(said: bytes) -> dict[str, Any]:
+    event = decode(said)
+    assert isinstance(event, Unreadable), event
+    encode(answer_unreadable(event))  # it can be answered
+    return answer_unreadable(event)
+
+
+@pytest.mark.parametrize("field", LONE)
+def test_half_a_surrogate_pair_where_nobody_looks_is_ignored(field: str) -> None:
+    assert isinstance(decode(payload("round.opened", field)), RoundOpened)
+    assert refusal(payload("round.paused", field))["code"] == Code.UNKNOWN_TYPE
+
+
+def test_whole_pairs_and_escaped_backslashes_are_left_alone() -> None:
+    cards = r'"position":1,"cards":["\ud83d\ude00","\\ud800"],"community":[],"x":"\ud800"'
+    event = decode(payload("hand.entered", cards))
+    assert isinstance(event, HandEntered)
+    assert event.cards == ["\N{GRINNING FACE}", r"\ud800"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        payload("round.opened", id_=r"\ud800"),
+        payload("round.voided", r'"reason":"a\udc00"'),
+        payload("hand.entered", r'"position":1,"cards":["\ud800"],"community":[]'),
+        payload("round.opened", r'"x":"\ud800"', '"y":'),
+    ],
+)
+def test_half_a_surrogate_pair_in_what_counts_is_malformed(said: bytes) -> None:
+    assert refusal(said)["code"] == Code.MALFORMED
+
+
+def test_a_key_given_twice_is_seen_beside_half_a_surrogate_pair() -> None:
+    assert "twice" in refusal(payload("round.opened", r'"x":"\ud800"', '"x":1'))["message"]
+
+
+def test_the_largest_payload_may_hold_them_too() -> None:
+    said = payload("round.opened", '"x":"' + r"\ud800" * 2_700 + '"')
+    assert len(said) <= PAYLOAD_BYTES_MAX
+    assert isinstance(decode(said), RoundOpened)
+
+
+@pytest.mark.parametrize("type_", ["round.opened", "round.paused"])
+@pytest.mark.parametrize("note", [b"\xff", b"\xc0\x80", b"\xed\xa0\x80"])
+def test_what_is_not_utf_8_is_malformed_whatever_its_type(type_: str, note: bytes) -> None:
+    said = payload(type_)[:-1] + b',"x":"' + note + b'"}'
+    assert refusal(said)["code"] == Code.MALFORMED
