@@ -29,6 +29,8 @@ def test_urls_of_databases(url: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
+        "",
+        "postgresql//a",
         "mysql://jackpot:sekret@127.0.0.1/jackpot",
         "postgresql+asyncpg://jackpot:sekret@127.0.0.1/jackpot",
         "jackpot:sekret@127.0.0.1",
@@ -56,6 +58,9 @@ def test_what_is_no_url_of_a_database(url: str, key: str) -> None:
         ({"http": {"listen": "host:²"}}, "http.listen"),
         ({"gaming_day": {"starts_at": "0٦:00"}}, "gaming_day.starts_at"),
         ({"signs": [{**SIGN, "baud": 0}]}, "signs: pit-3: a baud rate of 0"),
+        ({"signs": [{**SIGN, "port": ""}]}, "signs: pit-3: "),
+        ({"signs": [{**SIGN, "port": "socket://127.0.0.1:99999"}]}, "socket://host:port"),
+        ({"signs": [{**SIGN, "port": "socket://a..b:80"}]}, "socket://host:port"),
         ({"signs": [{**SIGN, "address": "ZZ"}]}, "signs: pit-3: alpha: 'ZZ' is no address"),
         ({"tables": [{"id": "BE-01", "game": "bullseye", "positions": 7}]}, "positions must be 1 to 6"),
         ({"tables": [{"id": "BE-01", "game": "bullseye", "positions": 0}]}, "positions must be 1 to 6"),

@@ -7,6 +7,8 @@ import re
 from enum import StrEnum
 
 EVERY_PACKET = ("Received ", "Sending ", "\t", "No will message", "Will message specified")
+NO_HANDSHAKE = ("OpenSSL Error[0]", "Client connection from ")
+"""The same in either form: whether what the client sent was all there when the broker accepted it, or came later."""
 CONNECTED = re.compile(r"New client connected from \S+ as (?P<client>.+) \(.*, u'(?P<name>.+)'\)\.")
 SUBSCRIBED = re.compile(r"(?P<client>\S+) [012] (?P<filter>\S+)")
 
@@ -34,7 +36,7 @@ class BrokerLog:
             return False, None
         if said.startswith("Denied PUBLISH "):
             return True, Refusal.PUBLISH
-        if said.startswith("OpenSSL Error[0]") and "certificate" in said:  # not of a connection that was cut
+        if said.startswith(NO_HANDSHAKE) and "certificate" in said:  # not of a connection that was cut
             return True, Refusal.HANDSHAKE
         if (connected := CONNECTED.fullmatch(said)) and connected["client"] == connected["name"]:
             self._holders.add(connected["client"])

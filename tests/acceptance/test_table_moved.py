@@ -10,34 +10,32 @@ from tests.acceptance.processes import Daemon
 
 
 async def test_it_ends_on_the_old_link_what_it_began_there(floor_broker: str, ledger_url: str, tmp_path: Path) -> None:
-    old, new = (f"{name}-{uuid.uuid4().hex[:8]}" for name in ("old", "new"))
-    links = (processes.link(old), processes.link(new), processes.table("BE-01", new))
-    daemon = Daemon(
-        tmp_path, processes.configuration(ledger_url, floor_broker, (*links, processes.table("UTH-01", old)))
-    )
+    old, new, table = (f"{name}-{uuid.uuid4().hex[:8]}" for name in ("old", "new", "UTH"))
+    links = (processes.link(old), processes.link(new), processes.table(f"BE-{table}", new))
+    daemon = Daemon(tmp_path, processes.configuration(ledger_url, floor_broker, (*links, processes.table(table, old))))
     try:
         async with connected(floor_broker) as pit:
             daemon.start()
             await asyncio.to_thread(daemon.wait_ready)
-            here, there = pit.table(old, "UTH-01"), pit.table(new, "UTH-01")
+            here, there = pit.table(old, table), pit.table(new, table)
             await here.deal()
             await here.enter(1, "Ah Ad", "Ac As 2d")
             (award,) = (await here.settle())["awards"]
             await here.deal()
             daemon.kill()
             text = daemon.config.read_text()
-            daemon.config.write_text(text.replace(f'id = "UTH-01"\nlink = "{old}"', f'id = "UTH-01"\nlink = "{new}"'))
+            daemon.config.write_text(text.replace(f'id = "{table}"\nlink = "{old}"', f'id = "{table}"\nlink = "{new}"'))
             daemon.start()
             await asyncio.to_thread(daemon.wait_ready)
 
             # The round ends where it began; no other begins there.
             await pit.state(
-                old, "UTH-01", accepts_play=False, next_seq=here.seq, round={"id": here.round, "phase": "closed"}
+                old, table, accepts_play=False, next_seq=here.seq, round={"id": here.round, "phase": "closed"}
             )
-            await pit.state(new, "UTH-01", accepts_play=True, next_seq=here.seq, round=None)
+            await pit.state(new, table, accepts_play=True, next_seq=here.seq, round=None)
             await here.refused("wrong_link", "round.opened", round="next")
             await here.settle()
-            await pit.state(old, "UTH-01", accepts_play=False, next_seq=here.seq, round=None)
+            await pit.state(old, table, accepts_play=False, next_seq=here.seq, round=None)
             there.seq = here.seq
             await there.open("at home")
 
@@ -48,14 +46,14 @@ async def test_it_ends_on_the_old_link_what_it_began_there(floor_broker: str, le
             await here.pay(award)
             there.seq = here.seq
             await there.accepted("round.closed", round="at home")
-            await pit.state(old, "UTH-01", accepts_play=False, next_seq=here.seq)
+            await pit.state(old, table, accepts_play=False, next_seq=here.seq)
 
             # Neither a restart nor a kill lets it play there again.
             daemon.kill()
             daemon.start()
             await asyncio.to_thread(daemon.wait_ready)
             await there.accepted("round.settled", round="at home")
-            assert pit.last(f"{old}/tables/UTH-01/state")["accepts_play"] is False
+            assert pit.last(f"{old}/tables/{table}/state")["accepts_play"] is False
             assert await asyncio.to_thread(daemon.terminate) == 0
         done = await asyncio.to_thread(processes.run, "verify", "--config", daemon.config)
         assert (done.returncode, done.stderr) == (0, ""), done

@@ -7,7 +7,6 @@ import asyncpg
 import pytest
 from sqlalchemy import text
 
-from jackpot.errors import UserError
 from jackpot.ledger.connection import connect, create_engine, one_each
 from tests import brokers
 from tests.proxy import CuttingProxy
@@ -29,12 +28,6 @@ def test_several_hosts_are_tried_one_by_one_and_must_be_primary() -> None:
 )
 def test_one_host_is_taken_as_it_is_written(url: str) -> None:
     assert one_each(url) == [url]
-
-
-@pytest.mark.parametrize("url", ["", "postgresql//a", "postgresql://a:port/jackpot", "postgresql://a:1,b:port/jackpot"])
-def test_a_url_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(UserError, match=r"database\.url"):
-        create_engine(url)
 
 
 def several(url: str, *others: int) -> str:

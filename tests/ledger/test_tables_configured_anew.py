@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import structlog
 
+from jackpot import desk
 from jackpot.cli.verify import LANGUAGE
 from jackpot.desk import Desk
 from jackpot.ledger.connection import connect_writer
@@ -148,10 +149,11 @@ async def test_what_was_done_is_logged_once_it_is_committed(ledger_url: str, mon
         await deal(counter, "won")
         cards = {"cards": ["Ah", "Ad"], "community": ["Ac", "As", "2d"]}
         await counter.accepted(TABLE, "hand.entered", round="won", position=1, **cards)
-        with structlog.testing.capture_logs() as logged:
-            with one_conflict(monkeypatch):
-                await counter.accepted(TABLE, "round.settled", round="won")
-            with one_conflict(monkeypatch):
-                await counter.order(LinkSuspended(id="s", by="shift manager", reason="fire alarm"))
-    told = [entry["event"] for entry in logged]
+        logged = structlog.testing.LogCapture()
+        monkeypatch.setattr(desk, "log", structlog.wrap_logger(None, processors=[logged]))
+        with one_conflict(monkeypatch):
+            await counter.accepted(TABLE, "round.settled", round="won")
+        with one_conflict(monkeypatch):
+            await counter.order(LinkSuspended(id="s", by="shift manager", reason="fire alarm"))
+    told = [entry["event"] for entry in logged.entries]
     assert told == ["commit_retried", "award_made", "commit_retried", "command_carried_out"]
