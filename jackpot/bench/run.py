@@ -103,7 +103,7 @@ async def _bare_commits(at: Ground, seconds: float, say: Say) -> dict[str, float
 
 
 async def _typical(load: Load, rate: int, seconds: float) -> dict[str, float]:
-    """Measured a few times, for now and then PostgreSQL tidies up: the one whose median is the median."""
+    """Measured a few times, for single runs differ: the one whose median is in the middle."""
     found = [_quantiles(await load.pace(rate, seconds)) for _ in range(TIMES)]
     return sorted(found, key=lambda quantiles: quantiles["p50"])[TIMES // 2]
 
