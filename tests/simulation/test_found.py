@@ -3,7 +3,7 @@
 import asyncio
 import json
 import random
-from collections.abc import Callable, Collection, Coroutine, Iterable
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any
 
 import pytest
@@ -24,6 +24,7 @@ from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
 from jackpot.link.state import LinkState, Past, RoundKey
 from jackpot.sitting import Arrival, Order
+from tests.ledger.desks import Said
 from tests.simulation.broker import Broker, Sent
 from tests.simulation.daemon import Daemon
 from tests.simulation.database import Database
@@ -75,31 +76,13 @@ class Shelf:
         self.database.post(written(batch, state, sent), "A")
 
 
-class Counter:
-    """Where the desk's answers go."""
-
-    sent = 0
-
-    def __init__(self) -> None:
-        self.replies: list[dict[str, Any]] = []
-
-    def reply(self, table: str, payload: bytes) -> None:
-        self.replies.append(json.loads(payload))
-
-    def award(self, *_: object) -> None: ...
-    def paid(self, *_: object) -> None: ...
-    def committed(self, *_: object) -> None: ...
-    def acknowledge(self, tokens: Iterable[object]) -> None: ...
-    def quarantine(self, *_: object) -> None: ...
-
-
 class Office:
     """One desk with an open round r1 at its table."""
 
     def __init__(self, loop: VirtualLoop) -> None:
         self.database = Database(loop, Trace(loop.time), random.Random(1), 1.0)
         self.database.take_lease(LINK, "A", 1_000.0)
-        self.shelf, self.counter = Shelf(self.database), Counter()
+        self.shelf, self.counter = Shelf(self.database), Said()
         day = GamingDay.of("UTC", "06:00")
         directory: dict[str, str | None] = {TABLE: LINK}
         self.desk = Desk(LINK, self.shelf, self.counter, directory=directory, gaming_day=day, clock=lambda: START)
