@@ -58,8 +58,9 @@ class Chores:
                 found = await requests.waiting(connection, self.link)
             for request in found:
                 answer = await self._carry_out(request.command)
+                epoch = self._desk.head.epoch
                 async with self._pool.acquire() as connection:
-                    await requests.answer(connection, request.id, answer)
+                    await requests.answer(connection, self.link, epoch, request.id, answer)
 
     async def _carry_out(self, command: AnyCommand | None) -> dict[str, Any]:
         if command is None:

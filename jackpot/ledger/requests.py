@@ -65,8 +65,18 @@ def _read(request: str, document: str) -> AnyCommand | None:
     return command if command.id == request else None
 
 
-async def answer(connection: AnyConnection, request: str, answered: dict[str, Any]) -> None:
+async def answer(connection: AnyConnection, link: str, epoch: int, request: str, answered: dict[str, Any]) -> None:
+    """By who leads the link in this epoch.
+
+    Another says nothing, however late its word arrives: what it has refused the next leader may have carried out.
+    """
     with translated():
         await connection.execute(
-            "UPDATE requests SET answer = $2::jsonb WHERE id = $1 AND answer IS NULL", request, json.dumps(answered)
+            "WITH led AS (SELECT link FROM links WHERE link = $1 AND epoch = $2 FOR SHARE) "
+            "UPDATE requests SET answer = $4::jsonb FROM led "
+            "WHERE requests.link = led.link AND requests.id = $3 AND requests.answer IS NULL",
+            link,
+            epoch,
+            request,
+            json.dumps(answered),
         )

@@ -37,6 +37,10 @@ def text_of(port: EmulatedPort) -> str:
     return port.boards[0].state().text.strip()
 
 
+BOTH_STARTED_S = 60.0
+"""Two programs that start at once, perhaps for the first time since they were installed."""
+
+
 async def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
     async with asyncio.timeout(patience_s(seconds)):
         while not true():
@@ -138,7 +142,7 @@ async def test_boards_in_a_process_of_their_own_show_dashes_when_the_daemon_or_t
         await asyncio.to_thread(daemon.wait_ready)
         async with connected(broker.url) as pit:
             shown = await play(pit, link)
-            await until(lambda: text_of(board) == shown)
+            await until(lambda: text_of(board) == shown, BOTH_STARTED_S)
 
             daemon.kill()
             await until(lambda: text_of(board) == DASHES)
@@ -207,7 +211,7 @@ async def test_a_ledger_restored_to_an_earlier_moment_is_shown(
         await asyncio.to_thread(daemon.wait_ready)
         async with connected(mosquitto) as pit:
             kept = await play(pit, link)
-            await until(lambda: text_of(board) == kept)
+            await until(lambda: text_of(board) == kept, BOTH_STARTED_S)
             assert await asyncio.to_thread(daemon.terminate) == 0
             async with postgres.database(name_of(ledger_url)) as backup_url:
                 daemon.start()

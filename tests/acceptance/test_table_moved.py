@@ -9,12 +9,12 @@ from tests.acceptance.integrator import connected
 from tests.acceptance.processes import Daemon
 
 
-async def test_it_ends_on_the_old_link_what_it_began_there(floor_broker: str, ledger_url: str, tmp_path: Path) -> None:
+async def test_it_ends_on_the_old_link_what_it_began_there(mosquitto: str, ledger_url: str, tmp_path: Path) -> None:
     old, new, table = (f"{name}-{uuid.uuid4().hex[:8]}" for name in ("old", "new", "UTH"))
     links = (processes.link(old), processes.link(new), processes.table(f"BE-{table}", new))
-    daemon = Daemon(tmp_path, processes.configuration(ledger_url, floor_broker, (*links, processes.table(table, old))))
+    daemon = Daemon(tmp_path, processes.configuration(ledger_url, mosquitto, (*links, processes.table(table, old))))
     try:
-        async with connected(floor_broker) as pit:
+        async with connected(mosquitto) as pit:
             daemon.start()
             await asyncio.to_thread(daemon.wait_ready)
             here, there = pit.table(old, table), pit.table(new, table)

@@ -150,7 +150,7 @@ async def test_what_was_done_is_logged_once_it_is_committed(ledger_url: str, mon
         cards = {"cards": ["Ah", "Ad"], "community": ["Ac", "As", "2d"]}
         await counter.accepted(TABLE, "hand.entered", round="won", position=1, **cards)
         logged = structlog.testing.LogCapture()
-        monkeypatch.setattr(desk, "log", structlog.wrap_logger(None, processors=[logged]))
+        monkeypatch.setattr(desk, "log", structlog.wrap_logger(None, [logged], structlog.BoundLogger))
         with one_conflict(monkeypatch):
             await counter.accepted(TABLE, "round.settled", round="won")
         with one_conflict(monkeypatch):

@@ -178,8 +178,8 @@ class Ledger:
         waiting = {id_: row for id_, row in self.requests.items() if row["link"] == link and row["answer"] is None}
         return [Request(id_, row["command"]) for id_, row in waiting.items()]
 
-    def answer_request(self, request: str, answered: dict[str, Any]) -> None:
-        if self.requests[request]["answer"] is None:
+    def answer_request(self, link: str, epoch: int, request: str, answered: dict[str, Any]) -> None:
+        if self.links[link].epoch == epoch and self.requests[request]["answer"] is None:
             self.requests[request]["answer"] = answered
 
     # Reading.
