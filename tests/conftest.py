@@ -68,3 +68,12 @@ def any_broker(request: pytest.FixtureRequest) -> str:
     """The URL of each kind of broker in turn."""
     url: str = request.getfixturevalue(request.param)
     return url
+
+
+@pytest.fixture
+def killable_postgres(used_dir: Path) -> Iterator[PostgresProgram]:
+    """A PostgreSQL to kill."""
+    program = PostgresProgram(used_dir)
+    program.start()
+    yield program
+    program.kill()

@@ -76,15 +76,6 @@ def ledger_url(postgres: PostgresProgram, migrated: str) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
-def own_postgres(used_dir: Path) -> Iterator[PostgresProgram]:
-    """A PostgreSQL to kill."""
-    program = PostgresProgram(used_dir)
-    program.start()
-    yield program
-    program.kill()
-
-
 @pytest.fixture(scope="session")
 def floor_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with brokers.mosquitto(tmp_path_factory.mktemp("floor-broker")) as port:

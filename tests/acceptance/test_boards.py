@@ -37,6 +37,12 @@ def text_of(port: EmulatedPort) -> str:
     return port.boards[0].state().text.strip()
 
 
+def board_agent(folder: Path, broker_url: str, boards: str) -> Daemon:
+    """`jackpot signs`, a program of its own that knows nothing but the broker."""
+    command = (JACKPOT, "signs", "--config", folder / "boards.toml", "--state", folder / "signs")
+    return Daemon(folder, f'[mqtt]\nurl = "{broker_url}"\n{boards}', name="boards", command=command)
+
+
 BOTH_STARTED_S = 60.0
 """Two programs that start at once, perhaps for the first time since they were installed."""
 
@@ -130,12 +136,7 @@ async def test_boards_in_a_process_of_their_own_show_dashes_when_the_daemon_or_t
     broker.start()
     floor = (processes.link(link), processes.table("UTH-01", link))
     daemon = Daemon(tmp_path, processes.configuration(ledger_url, broker.url, floor))
-    agent = Daemon(
-        tmp_path,
-        f'[mqtt]\nurl = "{broker.url}"\n{floor[0]}{sign("pit-2", link, board.path)}stale_seconds = 3.0\n',
-        name="boards",
-        command=(JACKPOT, "signs", "--config", tmp_path / "boards.toml", "--state", tmp_path / "signs"),
-    )
+    agent = board_agent(tmp_path, broker.url, floor[0] + sign("pit-2", link, board.path) + "stale_seconds = 3.0\n")
     daemon.start()
     agent.start()
     try:
@@ -172,10 +173,10 @@ async def test_boards_in_a_process_of_their_own_show_dashes_when_the_daemon_or_t
 
 
 async def test_a_daemon_that_loses_its_database_blanks_its_boards(
-    own_postgres: PostgresProgram, mosquitto: str, link: str, board: EmulatedPort, tmp_path: Path
+    killable_postgres: PostgresProgram, mosquitto: str, link: str, board: EmulatedPort, tmp_path: Path
 ) -> None:
     floor = (processes.link(link), processes.table("UTH-01", link), sign("pit-1", link, board.path))
-    daemon = Daemon(tmp_path, processes.configuration(own_postgres.url, mosquitto, floor))
+    daemon = Daemon(tmp_path, processes.configuration(killable_postgres.url, mosquitto, floor))
     assert processes.run("migrate", "--config", daemon.config).returncode == 0
     daemon.start()
     try:
@@ -183,9 +184,9 @@ async def test_a_daemon_that_loses_its_database_blanks_its_boards(
         async with connected(mosquitto) as pit:
             shown = await play(pit, link)
             await until(lambda: text_of(board) == shown)
-            own_postgres.kill()
+            killable_postgres.kill()
             await until(lambda: text_of(board) == DASHES)
-            own_postgres.start()
+            killable_postgres.start()
             await until(lambda: text_of(board) == shown)
             shown = await play(pit, link)
             await until(lambda: text_of(board) == shown)
@@ -199,12 +200,7 @@ async def test_a_ledger_restored_to_an_earlier_moment_is_shown(
     """Its meter has a lower version than the boards' own program, which knows nothing of it, has shown."""
     floor = (processes.link(link), processes.table("UTH-01", link))
     daemon = Daemon(tmp_path, processes.configuration(ledger_url, mosquitto, floor))
-    agent = Daemon(
-        tmp_path,
-        f'[mqtt]\nurl = "{mosquitto}"\n{floor[0]}{sign("pit-2", link, board.path)}',
-        name="boards",
-        command=(JACKPOT, "signs", "--config", tmp_path / "boards.toml", "--state", tmp_path / "signs"),
-    )
+    agent = board_agent(tmp_path, mosquitto, floor[0] + sign("pit-2", link, board.path))
     daemon.start()
     agent.start()
     try:

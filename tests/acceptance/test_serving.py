@@ -168,9 +168,9 @@ async def test_kill_9_of_the_broker(ledger_url: str, link: str, floor: tuple[str
 
 
 async def test_kill_9_of_postgresql(
-    own_postgres: PostgresProgram, mosquitto: str, link: str, floor: tuple[str, ...], tmp_path: Path
+    killable_postgres: PostgresProgram, mosquitto: str, link: str, floor: tuple[str, ...], tmp_path: Path
 ) -> None:
-    daemon = Daemon(tmp_path, processes.configuration(own_postgres.url, mosquitto, floor))
+    daemon = Daemon(tmp_path, processes.configuration(killable_postgres.url, mosquitto, floor))
     assert processes.run("migrate", "--config", daemon.config).returncode == 0
     daemon.start()
     try:
@@ -178,7 +178,7 @@ async def test_kill_9_of_postgresql(
             await asyncio.to_thread(daemon.wait_ready)
             table = pit.table(link, "UTH-01")
             await table.deal()
-            own_postgres.kill()
+            killable_postgres.kill()
             hand = event("hand.declined", table.seq, round=table.round, position=1)
             await pit.publish(link, table.name, encoded(hand))
             await pit.status(link, "suspended")
@@ -186,7 +186,7 @@ async def test_kill_9_of_postgresql(
             await asyncio.to_thread(daemon.wait_not_ready)
             assert daemon.get("/healthz")[0] == 200
             assert pit.replies(link, table.name, hand["id"]) == [], "nothing is answered that was not committed"
-            own_postgres.start()
+            killable_postgres.start()
             await back(daemon)
             await pit.status(link, "running")
             await pit.state(link, table.name, accepts_play=True)
@@ -195,9 +195,9 @@ async def test_kill_9_of_postgresql(
             table.seq += 1
             await table.settle()
             # Killed again with nothing on its way: the daemon must notice by itself.
-            own_postgres.kill()
+            killable_postgres.kill()
             await asyncio.to_thread(daemon.wait_not_ready)
-            own_postgres.start()
+            killable_postgres.start()
             await back(daemon)
             await pit.status(link, "running")
             await table.open("after")
@@ -207,20 +207,20 @@ async def test_kill_9_of_postgresql(
 
 
 async def test_sigterm_while_its_servers_are_away(
-    own_postgres: PostgresProgram, mosquitto: str, link: str, floor: tuple[str, ...], tmp_path: Path
+    killable_postgres: PostgresProgram, mosquitto: str, link: str, floor: tuple[str, ...], tmp_path: Path
 ) -> None:
-    daemon = Daemon(tmp_path, processes.configuration(own_postgres.url, mosquitto, floor))
+    daemon = Daemon(tmp_path, processes.configuration(killable_postgres.url, mosquitto, floor))
     assert processes.run("migrate", "--config", daemon.config).returncode == 0
     daemon.start()
     try:
         async with connected(mosquitto) as pit:
             await asyncio.to_thread(daemon.wait_ready)
-            own_postgres.kill()
+            killable_postgres.kill()
             await pit.status(link, "suspended")
             assert await asyncio.to_thread(daemon.terminate) == 0
             await pit.status(link, "stopped")
-        own_postgres.start()
-        unheard = processes.configuration(own_postgres.url, f"mqtt://127.0.0.1:{brokers.free_port()}", floor)
+        killable_postgres.start()
+        unheard = processes.configuration(killable_postgres.url, f"mqtt://127.0.0.1:{brokers.free_port()}", floor)
         alone = Daemon(tmp_path, unheard, name="alone")
         alone.start()
         await asyncio.to_thread(alone.wait_alive)
@@ -250,16 +250,16 @@ async def test_sigterm_while_a_request_is_only_begun(
 
 
 async def test_sigterm_while_postgresql_stands_still(
-    own_postgres: PostgresProgram, mosquitto: str, link: str, floor: tuple[str, ...], tmp_path: Path
+    killable_postgres: PostgresProgram, mosquitto: str, link: str, floor: tuple[str, ...], tmp_path: Path
 ) -> None:
     """It neither answers nor closes anything."""
-    daemon = Daemon(tmp_path, processes.configuration(own_postgres.url, mosquitto, floor))
+    daemon = Daemon(tmp_path, processes.configuration(killable_postgres.url, mosquitto, floor))
     assert processes.run("migrate", "--config", daemon.config).returncode == 0
     daemon.start()
     try:
         async with connected(mosquitto) as pit:
             await asyncio.to_thread(daemon.wait_ready)
-            with own_postgres.standing_still():
+            with killable_postgres.standing_still():
                 before = time.monotonic()
                 assert await asyncio.to_thread(daemon.terminate) == 0
                 assert time.monotonic() - before < patience_s(15.0)

@@ -40,14 +40,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.line(line)
 
 
-@pytest.fixture
-def killable_postgres(used_dir: Path) -> Iterator[PostgresProgram]:
-    program = PostgresProgram(used_dir)
-    program.start()
-    yield program
-    program.kill()
-
-
 @pytest.fixture(params=["mosquitto", "nats"])
 def killable_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RestartableBroker]:
     directory = tmp_path / "broker"
