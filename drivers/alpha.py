@@ -1,7 +1,8 @@
 """Driver for Alpha boards: a TEXT that calls a STRING, which is the meter, and the priority TEXT for a win.
 
 Most of these boards are wired one way and never answer; then all that helps is to tell them again.
-Where the board does answer, the STRING is read back: what it holds is what the players see.
+Where the board does answer, both are read back: a TEXT that calls the STRING, and what that holds, is what the players
+see.
 """
 
 import asyncio
@@ -16,14 +17,17 @@ from drivers.line import Line, Pace
 PACE_SECONDS: Final = 0.3
 """Writes closer than 0.25 s get lost."""
 ANSWER_SECONDS: Final = 0.4
-LAYOUT_SECONDS: Final = 60.0
-"""A board that does not answer may have lost its memory with its power: it gets the layout again."""
+LAYOUT_SECONDS: Final = (5.0, 60.0)
+"""A board that does not answer may have missed its layout, or lost it with its power: it gets it again, after the
+first of these, then after twice as long each time, up to the second."""
 ANNOUNCEMENTS: Final = 3
 RELEASES: Final = 3
 """No board says whether a win still covers its meter, so the release is said more than once."""
 DASHES: Final = "--------"
 METER: Final = "a"
 FACE: Final = "A"
+SHOW_METER: Final = CALL_STRING + METER
+CLEARINGS: Final = 3
 
 
 class AlphaBoard:
@@ -38,11 +42,13 @@ class AlphaBoard:
         self._answers = False
         # Several boards that answer at once would only talk over each other.
         self._may_answer = wiring.address != "00" and "?" not in wiring.address
-        self._layout_due = 0.0
+        self._layout_seconds, self._layout_due = LAYOUT_SECONDS[0], 0.0
+        text, string = frames.File.text(FACE, 0x40), frames.File.string(METER, wiring.width)
+        self._memory = frames.AllocateMemory((text, string))
+        self._face = frames.WriteText(FACE, frames.HOLD, COLOUR + frames.AMBER + SHOW_METER)
 
     async def start(self) -> None:
         await self._push_layout()
-        self._answers = self._may_answer and await self._read_meter() == self._text
 
     async def ready(self) -> None:
         await self._pace.ready()
@@ -81,29 +87,38 @@ class AlphaBoard:
             await self._release()
         if self._answers:
             await self._confirm()
-            # The STRING was read: what it holds is on view only if no win covers it.
+            # What was read is on view only if no win covers it.
             return self._win_text is None and not self._releases_due
         if asyncio.get_running_loop().time() < self._layout_due:
             await self._tell_again()
             return False
         await self._push_layout()
-        self._answers = self._may_answer and await self._read_meter() == self._text
-        return self._answers
+        return False
 
     async def close(self) -> None:
         self._line.release()
 
     async def _confirm(self) -> None:
-        found = await self._read_meter()
+        wrong = await self._wrong()
         for repair in (self._tell_again, self._tell_again, self._push_layout):
-            if found == self._text:
+            if wrong is None:
                 return
             await repair()
-            found = await self._read_meter()
+            wrong = await self._wrong()
+        if wrong is not None:
+            raise wrong
+
+    async def _wrong(self) -> DriverError | None:
+        """What the board says that does not agree with what it was told."""
+        found = await self._read(frames.ReadString(METER))
         if found is None:
-            raise NoAnswerError("the board does not answer any more")
+            return NoAnswerError("the board does not answer any more")
         if found != self._text:
-            raise DriverError(f"the board shows {found!r} and was told {self._text!r}")
+            return DriverError(f"the board shows {found!r} and was told {self._text!r}")
+        face = await self._read(frames.ReadText(FACE))
+        if face is not None and SHOW_METER not in face:
+            return DriverError(f"the board has the figure, and shows {face!r} in its place")
+        return None
 
     async def _show_figure(self, amount: Amount, *forms: str) -> Told:
         figure = fit_characters(amount, self._wiring.width, self._wiring.decimals)
@@ -136,15 +151,37 @@ class AlphaBoard:
         await self._send(frames.WriteString(METER, self._text.center(self._wiring.width)))
 
     async def _push_layout(self) -> None:
-        await self._send(frames.ClearMemory())
-        text, string = frames.File.text(FACE, 0x40), frames.File.string(METER, self._wiring.width)
-        await self._send(frames.AllocateMemory((text, string)))
+        self._answers = self._answers or (self._may_answer and (await self._is_heard() or await self._is_heard()))
+        await (self._lay_out_with_proof() if self._answers else self._lay_out_blindly())
         await self._send(frames.ReleasePriority())
-        await self._send(frames.WriteText(FACE, frames.HOLD, COLOUR + frames.AMBER + CALL_STRING + METER))
-        await self._tell_again()
         if self._win_text is not None:
             await self._write_win(self._win_text)
-        self._layout_due = asyncio.get_running_loop().time() + LAYOUT_SECONDS
+        self._layout_due = asyncio.get_running_loop().time() + self._layout_seconds
+        self._layout_seconds = min(2 * self._layout_seconds, LAYOUT_SECONDS[1])
+
+    async def _is_heard(self) -> bool:
+        return await self._read(frames.ReadString(METER)) is not None
+
+    async def _lay_out_blindly(self) -> None:
+        """Each step twice: whichever packet is lost, the board has what it needs. The meter is told again anyway."""
+        for command in (frames.ClearMemory(), frames.ClearMemory(), self._memory, self._memory, self._face):
+            await self._send(command)
+        await self._tell_again()
+        await self._send(self._face)
+
+    async def _lay_out_with_proof(self) -> None:
+        """A board that missed its `E$` stays dark and says nothing: it came if what it wipes is gone."""
+        for _ in range(CLEARINGS):
+            await self._send(frames.ClearMemory())
+            await self._send(self._memory)
+            await self._tell_again()
+            was_there = await self._read(frames.ReadString(METER)) == self._text
+            await self._send(frames.ClearMemory())
+            if was_there and await self._read(frames.ReadString(METER)) != self._text:
+                break
+        await self._send(self._memory)
+        await self._send(self._face)
+        await self._tell_again()
 
     async def _send(self, command: frames.Command) -> None:
         await self.ready()
@@ -154,16 +191,18 @@ class AlphaBoard:
             # Also if it is cancelled: the bytes may be on their way, and the next write must not come too soon.
             self._pace.written()
 
-    async def _read_meter(self) -> str | None:
+    async def _read(self, question: frames.ReadString | frames.ReadText) -> str | None:
         await self._pace.ready()
-        question = Packet(frames.ReadString(METER), self._wiring.address).to_bytes()
         try:
-            answer = Packet.from_bytes(await self._line.ask(question, frames.EOT, ANSWER_SECONDS))
+            packet = Packet(question, self._wiring.address).to_bytes()
+            answer = Packet.from_bytes(await self._line.ask(packet, frames.EOT, ANSWER_SECONDS))
         except (NoAnswerError, frames.BadFrameError):
             return None
-        match answer:
-            case Packet(frames.WriteString(label, text), _, type_code):
-                return text.strip() if (label, type_code) == (METER, frames.ANSWER_TYPE) else None
+        match question, answer:
+            case frames.ReadString(asked), Packet(frames.WriteString(label, text), _, frames.ANSWER_TYPE):
+                return text.strip() if label == asked else None
+            case frames.ReadText(asked), Packet(frames.WriteText(label, _, text), _, frames.ANSWER_TYPE):
+                return text if label == asked else None
             case _:
                 return None
 

@@ -77,13 +77,25 @@ class AllocateMemory:
 @dataclass(frozen=True, slots=True)
 class WriteText:
     label: str
-    mode: str
+    mode: str | None
+    """None: left to the board, and the packet says nothing of it."""
     text: str
     """May hold control codes: a colour, the call of a STRING."""
     position: str = MIDDLE_LINE
 
     def to_bytes(self) -> bytes:
-        return f"A{self.label}{ESC}{self.position}{self.mode}{self.text}".encode("ascii")
+        display = "" if self.mode is None else ESC + self.position + self.mode
+        return f"A{self.label}{display}{self.text}".encode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """Answered by a packet of type `0` that holds the WriteText which would make it so."""
+
+    label: str
+
+    def to_bytes(self) -> bytes:
+        return f"B{self.label}".encode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +117,7 @@ class WriteString:
 
 @dataclass(frozen=True, slots=True)
 class ReadString:
-    """Answered by a packet of type `0` that holds the WriteString which would make it so."""
+    """Answered likewise, by a WriteString."""
 
     label: str
 
@@ -113,7 +125,7 @@ class ReadString:
         return f"H{self.label}".encode("ascii")
 
 
-Command = ClearMemory | AllocateMemory | WriteText | ReleasePriority | WriteString | ReadString
+Command = ClearMemory | AllocateMemory | WriteText | ReadText | ReleasePriority | WriteString | ReadString
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +172,10 @@ def command_from_bytes(data: bytes) -> Command:
             return ReleasePriority()
         case "A", body if len(body) >= 4 and body[1] == ESC:
             return WriteText(body[0], mode=body[3], text=body[4:], position=body[2])
+        case "A", body if body and body[1:2] != ESC:
+            return WriteText(body[0], mode=None, text=body[1:])
+        case "B", label if len(label) == 1:
+            return ReadText(label)
         case "G", body if body:
             return WriteString(body[0], body[1:])
         case "H", label if len(label) == 1:

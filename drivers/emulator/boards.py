@@ -11,7 +11,7 @@ from drivers.emulator.state import BoardState, Colour, Motion
 DEAF_SECONDS: Final = 0.25
 FRAME_BYTES_MAX: Final = 512
 COLOURS: Final[dict[str, Colour]] = {alpha.RED: "red", alpha.GREEN: "green", alpha.AMBER: "amber"}
-MOTIONS: Final[dict[str, Motion]] = {alpha.ROTATE: "rotate", alpha.HOLD: "hold", alpha.FLASH: "flash"}
+MOTIONS: Final[dict[str | None, Motion]] = {alpha.ROTATE: "rotate", alpha.HOLD: "hold", alpha.FLASH: "flash"}
 
 
 class EmulatedBoard(Protocol):
@@ -65,8 +65,8 @@ class AlphaSign:
             return b""  # a wrong checksum is dropped without a word
         if not self._is_mine(packet.address):
             return b""
-        if isinstance(packet.command, alpha.ReadString):
-            return self._read(packet.command.label) if self._answers else b""
+        if isinstance(packet.command, alpha.ReadString | alpha.ReadText):
+            return self._read(packet.command) if self._answers else b""
         if now < self._deaf_until:
             self.writes_lost += 1
             return b""
@@ -77,8 +77,13 @@ class AlphaSign:
     def _is_mine(self, address: str) -> bool:
         return address == "00" or re.fullmatch(address.replace("?", "."), self._address) is not None
 
-    def _read(self, label: str) -> bytes:
-        answer = alpha.WriteString(label, self._strings.get(label, ""))
+    def _read(self, question: alpha.ReadString | alpha.ReadText) -> bytes:
+        label = question.label
+        answer: alpha.Command
+        if isinstance(question, alpha.ReadString):
+            answer = alpha.WriteString(label, self._strings.get(label, ""))
+        else:
+            answer = self._texts.get(label) or alpha.WriteText(label, None, "")
         return alpha.NUL * 15 + alpha.Packet(answer, "00", alpha.ANSWER_TYPE).to_bytes()
 
     def _write(self, command: alpha.Command) -> None:
@@ -97,7 +102,7 @@ class AlphaSign:
                     self._texts[label] = command
             case alpha.WriteString(label, text):
                 self._strings[label] = text if len(text) <= self._sizes.get(label, 0) else ""
-            case alpha.ReadString():
+            case alpha.ReadString() | alpha.ReadText():
                 pass
             case _:
                 assert_never(command)

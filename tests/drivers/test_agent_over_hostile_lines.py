@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from drivers import alpha_frames
 from drivers.board import ProtocolName, Wiring
 from drivers.emulator import emulate
 from drivers.emulator.boards import AlphaSign
@@ -180,6 +181,49 @@ async def test_a_packet_whose_end_is_spoiled_darkens_the_board_rather_than_chang
         await eventually(lambda: bool(hall.record.told("alpha")))
         await asyncio.sleep(1.0)
         assert hall.shows("alpha", "")
+
+
+class MissesOnePacket(AlphaSign):
+    """Of what is written to it the packet with this number never arrives."""
+
+    def __init__(self, missed: int, *, answers: bool) -> None:
+        self._left = missed
+        super().__init__("01", 16, answers=answers)
+
+    def _write(self, command: alpha_frames.Command) -> None:
+        self._left -= 1
+        if self._left:
+            super()._write(command)
+
+
+LAYOUT_PACKETS = 9
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["that answers", "that never answers"])
+async def test_no_single_packet_of_the_layout_can_leave_a_board_dark(hall: Hall, *, answers: bool) -> None:
+    for missed in range(1, LAYOUT_PACKETS + 1):
+        await hall.add_line(f"line-{missed}", {f"{missed}": MissesOnePacket(missed, answers=answers)}, "alpha")
+    async with hall.open():
+        hall.running(47_999_900)
+        await eventually(lambda: all(hall.shows(name, FIGURES["alpha"]) for name in hall.boards))
+
+
+class LosesItsFace(AlphaSign):
+    """Its STRING is as it was told; the TEXT that calls it is gone."""
+
+    def lose_face(self) -> None:
+        del self._texts["A"]
+
+
+async def test_a_board_that_has_the_figure_and_does_not_show_it_is_mended(hall: Hall) -> None:
+    board = LosesItsFace("01", 16)
+    await hall.add_line("line", {"alpha": board}, "alpha")
+    async with hall.open():
+        hall.running(47_999_900)
+        await eventually(lambda: hall.shows("alpha", FIGURES["alpha"]))
+        board.lose_face()
+        assert hall.shows("alpha", "")
+        await eventually(lambda: hall.shows("alpha", FIGURES["alpha"]))
 
 
 async def test_a_board_that_never_answers_is_told_again(hall: Hall) -> None:

@@ -14,6 +14,7 @@ from drivers.alpha_frames import (
     File,
     Packet,
     ReadString,
+    ReadText,
     ReleasePriority,
     WriteString,
     WriteText,
@@ -35,6 +36,7 @@ def test_published_checksums(command: bytes, published: bytes) -> None:
         (AllocateMemory((File.text("A", 0x40), File.string("a", 0x10))), b"E$AAU0040FFFFaBL00100000\x030591\x04"),
         (WriteString("a", "$12,345.67"), b"Ga$12,345.67\x030297\x04"),
         (ReleasePriority(), b"A0\x030076\x04"),
+        (WriteText("A", None, "HELLO"), b"AAHELLO\x0301FB\x04"),
     ],
 )
 def test_published_frames_for_board_01(command: Command, published: bytes) -> None:
@@ -58,7 +60,8 @@ LABELS = st.sampled_from("ABab1")
 COMMANDS = st.one_of(
     st.builds(WriteString, LABELS, TEXTS),
     st.builds(ReadString, LABELS),
-    st.builds(WriteText, LABELS, st.sampled_from("abc"), TEXTS),
+    st.builds(ReadText, LABELS),
+    st.builds(WriteText, LABELS, st.sampled_from(["a", "b", "c", None]), TEXTS),
     st.builds(AllocateMemory, st.lists(st.builds(File.string, LABELS, st.integers(0, 0xFFFF)), min_size=1).map(tuple)),
 )
 
