@@ -3,6 +3,7 @@
 It finds and counts; whoever asked it says what that means. It shares one thing with the daemon: how the chain is made.
 """
 
+import asyncio
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from typing import Any
 import asyncpg
 
 from jackpot.ledger.record import Record, chain
+from tests.acceptance.processes import patience_s
 from tests.faults.players import Player
 
 MICROS_PER_CENT = 10_000
@@ -42,11 +44,21 @@ class Audit:
 
 
 async def audit_at(url: str, players: Sequence[Player]) -> Audit:
-    connection = await asyncpg.connect(url)
+    """What was left of a killed PostgreSQL may have served play to its end: the next one is waited for."""
+    async with asyncio.timeout(patience_s(60)):
+        while (connection := await _connected(url)) is None:
+            await asyncio.sleep(0.1)
     try:
         return await audit(connection, players)
     finally:
         await connection.close()
+
+
+async def _connected(url: str) -> asyncpg.Connection | None:
+    try:
+        return await asyncpg.connect(url)
+    except (OSError, asyncpg.CannotConnectNowError, asyncpg.PostgresConnectionError):
+        return None
 
 
 async def audit(connection: asyncpg.Connection, players: Sequence[Player]) -> Audit:
