@@ -25,7 +25,7 @@ async def measure_board(at: Ground, say: Say, changes: int) -> dict[str, Any]:
     """Close rounds one by one, and wait each time until the emulated board shows what was answered."""
     port = at.folder / "board"
     board = emulate("alpha", "01", 14)
-    async with EmulatedPort([board], port), daemon(at, 1, 1, sign=_sign(port)):
+    async with EmulatedPort([board], port), daemon(at, 1, 1, more=_sign(port)):
         (table,) = await load_tables(at, 1, 1)
         replies: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
 

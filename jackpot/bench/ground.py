@@ -159,36 +159,54 @@ class Daemon:
     def cpu_seconds(self) -> float:
         return cpu_seconds(self.pid)
 
+    async def batches(self) -> float:
+        """How many it has committed, over all its links."""
+        series = (await asyncio.to_thread(_get, self.port, "/metrics")).decode()
+        counted = [line for line in series.splitlines() if line.startswith("jackpot_batch_events_count{")]
+        return sum(float(line.rpartition(" ")[2]) for line in counted)
+
     def memory_mib(self) -> float:
         status = Path(f"/proc/{self.pid}/status").read_text()
         return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
 
 @asynccontextmanager
-async def starting(at: Ground, links: int, tables: int, sign: str = "") -> AsyncIterator[Daemon]:
-    """`jackpot serve` as its own process, just started."""
+async def starting(
+    at: Ground, links: int, tables: int, more: str = "", profile: Path | None = None
+) -> AsyncIterator[Daemon]:
+    """`jackpot serve` as its own process, just started; `more` is added to its configuration."""
     port = free_port()
     config = at.folder / f"daemon-{links}-{tables}-{port}.toml"
-    config.write_text(configuration(at, links, tables, port) + sign)
+    config.write_text(configuration(at, links, tables, port) + more)
     log = at.folder / "daemon.log"
-    jackpot = (log, sys.executable, "-m", "jackpot.cli")
-    async with _process(*jackpot, "migrate", "--config", str(config)) as migrate:
+    jackpot = (sys.executable, "-m", "jackpot.cli")
+    async with _process(log, *jackpot, "migrate", "--config", str(config)) as migrate:
         await migrate.wait()
-    async with _process(*jackpot, "serve", "--config", str(config)) as process:
+    serve: tuple[str, ...] = (*jackpot, "serve", "--config", str(config))
+    if profile is not None:
+        serve = (sys.executable, "-m", "jackpot.bench.profiled", str(config), str(profile))
+    async with _process(log, *serve) as process:
         yield Daemon(process, port, log)
 
 
 @asynccontextmanager
-async def daemon(at: Ground, links: int, tables: int, sign: str = "") -> AsyncIterator[Daemon]:
+async def daemon(
+    at: Ground, links: int, tables: int, more: str = "", profile: Path | None = None
+) -> AsyncIterator[Daemon]:
     """The same, ready."""
-    async with starting(at, links, tables, sign) as started:
+    async with starting(at, links, tables, more, profile) as started:
         await started.ready()
         yield started
 
 
 def _asks_ready(port: int) -> bool:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2) as answer:
-            return bool(json.load(answer)["ready"])
+        return bool(json.loads(_get(port, "/readyz"))["ready"])
     except OSError:
         return False
+
+
+def _get(port: int, path: str) -> bytes:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+        found: bytes = answer.read()
+        return found

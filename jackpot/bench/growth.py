@@ -1,26 +1,34 @@
 """What grows must not cost: more tables, more links, a long history, many open rounds."""
 
+import asyncio
 import datetime as dt
+from contextlib import AsyncExitStack
 from time import perf_counter
 from typing import Any
 
-from jackpot.bench.ground import Ground, daemon, ground, link_name
+import asyncpg
+
+from jackpot.bench.ground import Ground, daemon, ground, link_name, starting
 from jackpot.bench.history import make_up
-from jackpot.bench.load import Load, Measured
-from jackpot.bench.run import TABLES, Say, load_tables
+from jackpot.bench.run import TABLES, Say, tables_of
 from jackpot.bench.starting import measure_start, measure_take_over
+from jackpot.errors import UserError
 from jackpot.finance.read_day import reconcile
 from jackpot.ledger.connection import create_engine
+from jackpot.ledger.lease import survey
 from jackpot.link.gaming_day import GamingDay
+from jackpot.share import loads
 
 IN_FLIGHT = 1280
+SHARED_LINKS, TABLES_OF_SHARED = 8, 64
+LOOKS, LOOK_EVERY_S = 300, 0.2
 
 
 async def measure_growth(
     say: Say, seconds: float, *, tables: list[int], links: list[int], history: int, open_rounds: int
 ) -> dict[str, Any]:
     """Events a second as each of these grows, with as many events on their way in every case."""
-    found: dict[str, Any] = {"tables": {}, "links": {}, "history": {}}
+    found: dict[str, Any] = {"tables": {}, "links": {}, "daemons": {}, "history": {}}
     async with ground() as at:
         for count in tables:
             found["tables"][str(count)] = await _rate(at, 1, count, seconds)
@@ -28,6 +36,8 @@ async def measure_growth(
         for count in links:
             found["links"][str(count)] = await _rate(at, count, max(count, 64), seconds)
             say(f"  {count:>5} links: {found['links'][str(count)]:,.0f} events/s")
+        for count in (1, 2):
+            found["daemons"][str(count)] = await _shared(at, count, seconds, say)
     for count in (0, history):
         async with ground() as at:
             found["history"][str(count)] = await _with_history(at, count, seconds, say)
@@ -44,11 +54,8 @@ async def _with_history(at: Ground, events: int, seconds: float, say: Say) -> di
         async with daemon(at, 1, TABLES):
             pass  # the link is there
         await make_up(at.database_url, link_name(0), events)
-    async with daemon(at, 1, TABLES):
-        load = Load(at.broker, await load_tables(at, 1, TABLES))
-        await load.connect()
+    async with daemon(at, 1, TABLES), tables_of(at, 1, TABLES) as load:
         await load.pace(1000, 5.0)
-        await load.close()
     found = {"reconcile_ms": await _reconcile_ms(at.database_url), "events_per_second": await _rate(at, 1, 40, seconds)}
     say(
         f"  {events:,} events of history: {found['events_per_second']:,.0f} events/s, "
@@ -72,12 +79,46 @@ async def _reconcile_ms(url: str) -> float:
     return sorted(taken)[len(taken) // 2] * 1000
 
 
+async def _shared(at: Ground, daemons: int, seconds: float, say: Say) -> dict[str, float]:
+    """The same links, led by so many daemons that share them: what each of these costs."""
+    shared = "[leases]\nshare = true\n"
+    async with AsyncExitStack() as stack:
+        starts = [daemon(at, SHARED_LINKS, TABLES_OF_SHARED, shared)]
+        starts += [starting(at, SHARED_LINKS, TABLES_OF_SHARED, shared) for _ in range(1, daemons)]
+        serving = [await stack.enter_async_context(start) for start in starts]
+        await _until_even(at, daemons)
+        load = await stack.enter_async_context(tables_of(at, SHARED_LINKS, TABLES_OF_SHARED))
+        await load.flood(1.0, IN_FLIGHT // TABLES_OF_SHARED)
+        before = sum(one.cpu_seconds() for one in serving)
+        measured = await load.flood(seconds, IN_FLIGHT // TABLES_OF_SHARED)
+        used = sum(one.cpu_seconds() for one in serving) - before
+        found = {
+            "events_per_second": measured.events_per_second,
+            "cpu_us_per_event": used * 1e6 / measured.events,
+            "memory_mib": sum(one.memory_mib() for one in serving),
+        }
+    say(
+        f"  {SHARED_LINKS:>5} links led by {daemons} daemon{'s' * (daemons > 1)}: {found['events_per_second']:,.0f} "
+        f"events/s, {found['cpu_us_per_event']:.0f} us of processor time an event, {found['memory_mib']:.0f} MiB"
+    )
+    return found
+
+
+async def _until_even(at: Ground, daemons: int) -> None:
+    """Until each of them leads as many links as any other."""
+    connection = await asyncpg.connect(at.database_url)
+    try:
+        for _ in range(LOOKS):
+            if sorted(loads(await survey(connection)).values()) == [SHARED_LINKS // daemons] * daemons:
+                return
+            await asyncio.sleep(LOOK_EVERY_S)
+        raise UserError(f"{daemons} daemons did not share {SHARED_LINKS} links evenly")
+    finally:
+        await connection.close()
+
+
 async def _rate(at: Ground, links: int, tables: int, seconds: float) -> float:
-    async with daemon(at, links, tables):
-        load = Load(at.broker, await load_tables(at, links, tables))
-        await load.connect()
+    async with daemon(at, links, tables), tables_of(at, links, tables) as load:
         window = max(1, min(64, IN_FLIGHT // tables))
         await load.flood(1.0, window)
-        measured: Measured = await load.flood(seconds, window)
-        await load.close()
-        return measured.events_per_second
+        return (await load.flood(seconds, window)).events_per_second

@@ -2,19 +2,23 @@
 
 import asyncio
 import datetime as dt
+import itertools
 import json
 import statistics
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
 
 import asyncpg
 
+from jackpot.bench.load import LoadTable
 from jackpot.desk import Desk
-from jackpot.ledger import lease, load, post
+from jackpot.ledger import lease, load
 from jackpot.ledger.connection import connect_writer
 from jackpot.ledger.load import Kept
-from jackpot.ledger.post import Batch
+from jackpot.ledger.post import Batch, statement_of
 from jackpot.ledger.record import Head
 from jackpot.link.commands import LinkOpened, TablesConfigured, parameters_document
 from jackpot.link.gaming_day import GamingDay
@@ -36,19 +40,9 @@ INSERT INTO bench.pool VALUES ('megalink', 0) ON CONFLICT DO NOTHING
 """
 
 
-async def prepare(url: str) -> None:
-    connection = await asyncpg.connect(url)
-    try:
-        await connection.execute(SCRATCH)
-    finally:
-        await connection.close()
-
-
 async def one_transaction_a_wager(url: str, seconds: float, clients: int) -> float:
     """Wagers a second when each is its own SERIALIZABLE transaction on the hot pool row, with retries."""
-    await prepare(url)
     done = 0
-    deadline = time.monotonic() + seconds
 
     async def client() -> None:
         nonlocal done
@@ -63,7 +57,13 @@ async def one_transaction_a_wager(url: str, seconds: float, clients: int) -> flo
         finally:
             await connection.close()
 
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(SCRATCH)
+    finally:
+        await connection.close()
     started = time.monotonic()
+    deadline = started + seconds
     await asyncio.gather(*(client() for _ in range(clients)))
     return done / (time.monotonic() - started)
 
@@ -80,28 +80,78 @@ async def _post_one_wager(connection: asyncpg.Connection) -> None:
         )
 
 
+async def same_batches_bare(url: str, events: int, batch_size: int) -> float:
+    """Events a second when the desk's own statements, already decided and made, are sent one after another."""
+    async with _decided(url, events, batch_size) as (connection, statements):
+        started = time.monotonic()
+        for statement, arguments in statements:
+            await connection.fetchval(statement, *arguments)
+        return events / (time.monotonic() - started)
+
+
 async def bare_commit_ms(url: str, per_second: int, seconds: float) -> float:
-    """The median of one wager's transaction with nobody beside it; a server that sleeps in between is slower to it."""
-    await prepare(url)
-    connection = await connect_writer(url)
-    taken = []
-    ends_at = time.perf_counter() + seconds
-    try:
-        while (started := time.perf_counter()) < ends_at:
-            await _post_one_wager(connection)
+    """The median time to make one event durable: its own rows in one statement, with nobody beside it.
+
+    At the rate it is compared at: a server that sleeps in between is slower to wake.
+    """
+    async with _decided(url, max(1, round(per_second * seconds)), 1) as (connection, statements):
+        taken = []
+        for statement, arguments in statements:
+            started = time.perf_counter()
+            await connection.fetchval(statement, *arguments)
             taken.append(time.perf_counter() - started)
             await asyncio.sleep(max(0.0, 1 / per_second - taken[-1]))
-    finally:
-        await connection.close()
     return statistics.median(taken) * 1000
 
 
+Statements = list[tuple[str, tuple[Any, ...]]]
+
+
+@asynccontextmanager
+async def _decided(url: str, events: int, batch_size: int) -> AsyncIterator[tuple[asyncpg.Connection, Statements]]:
+    """A connection, and what the desk would write on it for so many events of a new link."""
+    link = f"bench-{uuid.uuid4().hex[:8]}"
+    tables = [LoadTable(link, f"{link}-{number}") for number in range(40)]
+    connection = await connect_writer(url)
+    try:
+        if await lease.take(connection, link, "bench", 3600) is None:
+            raise RuntimeError(f"link {link} is taken")
+        head, state, _ = await load.load(connection, link)
+        recorder = _Recorder(head, state)
+        desk = Desk(
+            link,
+            recorder,
+            _Nowhere(),
+            directory={table.table: link for table in tables},
+            gaming_day=GamingDay.of("UTC", "06:00"),
+            clock=lambda: dt.datetime.now(dt.UTC),
+        )
+        await desk.open()
+        described = [{"id": table.table, "game": "ultimate-texas-holdem", "positions": 7} for table in tables]
+        by = {"by": "bench", "reason": "bench"}
+        for command in (
+            LinkOpened(id=str(uuid.uuid4()), **by, parameters=parameters_document(Parameters())),
+            TablesConfigured(id=str(uuid.uuid4()), **by, tables=described),
+        ):
+            await desk.serve([Order(command, asyncio.get_running_loop().create_future())])
+        for statement, arguments in recorder.statements:
+            await connection.fetchval(statement, *arguments)
+        recorder.statements.clear()
+        in_turn = itertools.islice(itertools.cycle(tables), events)
+        arrivals = [Arrival(table.table, table.next()) for table in in_turn]
+        for start in range(0, events, batch_size):
+            await desk.serve([*arrivals[start : start + batch_size]])
+        yield connection, recorder.statements
+    finally:
+        await connection.close()
+
+
 class _Recorder:
-    """Stands where the ledger does, and keeps the batches instead of writing them."""
+    """Stands where the ledger does, and keeps what would be sent to it."""
 
     def __init__(self, head: Head, state: LinkState) -> None:
         self._head, self._state = head, state
-        self.batches: list[tuple[Batch, LinkState]] = []
+        self.statements: Statements = []
 
     async def load(self) -> tuple[Head, LinkState, int]:
         return self._head, self._state, 0
@@ -115,8 +165,8 @@ class _Recorder:
     async def next_seqs(self, tables: object) -> dict[str, int]:  # noqa: ARG002 the desk's protocol
         return {}
 
-    async def commit(self, batch: Batch, state: LinkState, *, sent: int) -> None:  # noqa: ARG002 the desk's protocol
-        self.batches.append((batch, state))
+    async def commit(self, batch: Batch, state: LinkState, *, sent: int) -> None:
+        self.statements.append(statement_of(batch, state, sent=sent))
 
 
 class _Nowhere:
@@ -126,44 +176,6 @@ class _Nowhere:
 
     def __getattr__(self, _: str) -> Callable[..., None]:
         return lambda *_: None
-
-
-async def same_batches_bare(url: str, payloads: list[tuple[str, bytes]], batch_size: int) -> float:
-    """Events a second when the batches the desk would write are written by bare asyncpg, already decided."""
-    link = f"bench-{uuid.uuid4().hex[:8]}"
-    connection = await connect_writer(url)
-    try:
-        epoch = await lease.take(connection, link, "bench", 3600)
-        head, state, _ = await load.load(connection, link)
-        tables = sorted({table for table, _ in payloads})
-        recorder = _Recorder(head, state)
-        outlet = _Nowhere()
-        desk = Desk(
-            link,
-            recorder,
-            outlet,
-            directory=dict.fromkeys(tables, link),
-            gaming_day=GamingDay.of("UTC", "06:00"),
-            clock=lambda: dt.datetime.now(dt.UTC),
-        )
-        await desk.open()
-        parameters = parameters_document(Parameters())
-        described = [{"id": table, "game": "ultimate-texas-holdem", "positions": 7} for table in tables]
-        for command in (
-            LinkOpened(id=str(uuid.uuid4()), by="bench", reason="bench", parameters=parameters),
-            TablesConfigured(id=str(uuid.uuid4()), by="bench", reason="bench", tables=described),
-        ):
-            await desk.serve([Order(command, asyncio.get_running_loop().create_future())])
-        for start in range(0, len(payloads), batch_size):
-            await desk.serve([Arrival(table, payload) for table, payload in payloads[start : start + batch_size]])
-        if epoch is None:
-            raise RuntimeError("the scratch link is taken")
-        started = time.monotonic()
-        for batch, decided in recorder.batches:
-            await post.commit(connection, batch, decided, sent=0)
-        return len(payloads) / (time.monotonic() - started)
-    finally:
-        await connection.close()
 
 
 async def echo(broker: Broker, link: str, on_ready: Callable[[], None] = lambda: None) -> None:

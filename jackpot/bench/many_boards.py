@@ -43,7 +43,7 @@ async def measure_many_boards(at: Ground, say: Say, seconds: float) -> dict[str,
 
 
 async def _case(at: Ground, count: int, stuck: int, seconds: float) -> Case:
-    async with _emulators(at, count, stuck) as emulators, daemon(at, 1, TABLES, sign=_signs(at, count)) as serving:
+    async with _emulators(at, count, stuck) as emulators, daemon(at, 1, TABLES, more=_signs(at, count)) as serving:
         load = Load(at.broker, await load_tables(at, 1, TABLES))
         await load.connect()
         await load.pace(EVENTS_PER_SECOND, SETTLE_S)

@@ -1,15 +1,17 @@
-"""The measurements, one after another, each beside its limit."""
+"""The measurements, each in turn with its limits, several times over: what differs between two turns is noise."""
 
 import asyncio
 import json
+import statistics
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from jackpot.bench import limits
-from jackpot.bench.ground import Ground, daemon, link_name, table_name
+from jackpot.bench.ground import Daemon, Ground, daemon, link_name, table_name
 from jackpot.bench.load import Load, LoadTable, Measured
+from jackpot.errors import UserError
 from jackpot.wire import topics
 from jackpot.wire.mqtt import Connection, Message
 
@@ -17,9 +19,12 @@ TABLES = 40
 WINDOW = 32
 CLIENTS = 8
 RATES = (10, 1000, 5000)
-TIMES = 3
+TURNS = 3
 COMPARED_RATES = RATES[:2]
 """Those that a commit an event could keep up with: here the latency is set beside a bare echo and a bare commit."""
+BARE_EVENTS_PER_SECOND = 4_000
+"""So many are made for the bare batches, for each second of a measurement."""
+SAMPLES_OF_A_THOUSANDTH = 1000
 ECHO_LINK = "echo"
 
 Say = Callable[[str], None]
@@ -27,17 +32,108 @@ Say = Callable[[str], None]
 
 async def measure(at: Ground, say: Say, seconds: float) -> dict[str, Any]:
     """Throughput and latency with their limits, as one document of plain figures."""
-    say(f"PostgreSQL and {at.broker_name}")
+    say(f"PostgreSQL and {at.broker_name}, {TABLES} tables, each measured {TURNS} times in turn with its limits")
     found: dict[str, Any] = {"broker": at.broker_name, "tables": TABLES, "seconds": seconds}
-    async with daemon(at, 1, TABLES) as serving:
-        found["wagers"] = await _throughput(at, seconds, say)
-        found["daemon_cpu_us_per_event"] = serving.cpu_seconds() * 1e6 / found["wagers"]["total_events"]
-        found["latency"] = await _latencies(at, seconds, say)
-    found["limits"] = await _limits(at, seconds, found["wagers"]["batch"], say)
-    found["echo_latency"] = await _echo_latencies(at, seconds, say)
-    found["bare_commit_ms"] = await _bare_commits(at, seconds, say)
-    found["ratios"] = ratios(found)
+    async with daemon(at, 1, TABLES) as serving, _echo_load(at) as echo, tables_of(at, 1, TABLES) as load:
+        await load.flood(1.0, WINDOW)
+        turns = [await _throughput(at, serving, load, echo, seconds) for _ in range(TURNS)]
+        found["throughput"] = _medians(turns)
+        found["ratios"] = _medians([_ratios(turn) for turn in turns])
+        _say_throughput(found, say)
+        found["latency"] = {}
+        for rate in RATES:
+            waits = [await _latency(at, load, echo, rate, seconds) for _ in range(TURNS)]
+            found["latency"][str(rate)] = typical = sorted(waits, key=lambda wait: wait["p50_ms"])[TURNS // 2]
+            _say_latency(rate, typical, say)
+            if rate in COMPARED_RATES:
+                found["ratios"][f"p50_at_{rate}_to_echo_and_commit"] = statistics.median(map(_to_its_floor, waits))
     return found
+
+
+async def _throughput(at: Ground, serving: Daemon, load: Load, echo: Load, seconds: float) -> dict[str, float]:
+    cpu, batches = serving.cpu_seconds(), await serving.batches()
+    flood = await load.flood(seconds, WINDOW)
+    cpu, batches = serving.cpu_seconds() - cpu, await serving.batches() - batches
+    _all_accepted(flood)
+    return {
+        "wagers_per_second": flood.wagers_per_second,
+        "events_per_second": flood.events_per_second,
+        "batch_events": flood.events / max(1, batches),
+        "daemon_cpu_us": cpu * 1e6 / flood.events,
+        "one_transaction_a_wager": await limits.one_transaction_a_wager(at.database_url, seconds, CLIENTS),
+        "same_batches_bare": await limits.same_batches_bare(
+            at.database_url, round(BARE_EVENTS_PER_SECOND * seconds), round(flood.events / max(1, batches))
+        ),
+        "mqtt_echo": (await echo.flood(seconds, WINDOW)).events_per_second,
+    }
+
+
+def _ratios(turn: dict[str, float]) -> dict[str, float]:
+    smaller = min(turn["same_batches_bare"], turn["mqtt_echo"])
+    return {
+        "wagers_to_one_transaction_a_wager": turn["wagers_per_second"] / turn["one_transaction_a_wager"],
+        "events_to_same_batches_bare": turn["events_per_second"] / turn["same_batches_bare"],
+        "events_to_mqtt_echo": turn["events_per_second"] / turn["mqtt_echo"],
+        "events_to_smaller_limit": turn["events_per_second"] / smaller,
+    }
+
+
+async def _latency(at: Ground, load: Load, echo: Load, rate: int, seconds: float) -> dict[str, float]:
+    paced = await load.pace(rate, seconds)
+    _all_accepted(paced)
+    found = {"p50_ms": paced.quantile_ms(0.5), "p99_ms": paced.quantile_ms(0.99)}
+    if paced.events >= SAMPLES_OF_A_THOUSANDTH:
+        found["p99.9_ms"] = paced.quantile_ms(0.999)
+    found["echo_p50_ms"] = (await echo.pace(rate, seconds)).quantile_ms(0.5)
+    if rate in COMPARED_RATES:
+        found["commit_p50_ms"] = await limits.bare_commit_ms(at.database_url, rate, seconds)
+    return found
+
+
+def _to_its_floor(wait: dict[str, float]) -> float:
+    return wait["p50_ms"] / (wait["echo_p50_ms"] + wait["commit_p50_ms"])
+
+
+def _all_accepted(measured: Measured) -> None:
+    if measured.refused:
+        raise UserError(f"{measured.refused} of {measured.events} events were refused: nothing was measured")
+
+
+def _medians(turns: list[dict[str, float]]) -> dict[str, float]:
+    return {key: statistics.median(turn[key] for turn in turns) for key in turns[0]}
+
+
+def _say_throughput(found: dict[str, Any], say: Say) -> None:
+    rate, ratio = found["throughput"], found["ratios"]
+    say(f"  {rate['wagers_per_second']:>8,.0f} wagers/s among {rate['events_per_second']:,.0f} events/s, beside")
+    say(
+        f"  {rate['one_transaction_a_wager']:>8,.0f} wagers/s: one SERIALIZABLE transaction each, {CLIENTS} clients "
+        f"(a): {ratio['wagers_to_one_transaction_a_wager']:.1f} x"
+    )
+    say(
+        f"  {rate['same_batches_bare']:>8,.0f} events/s: the same batches, {rate['batch_events']:.0f} events each, "
+        f"by bare asyncpg (b): {ratio['events_to_same_batches_bare']:.2f}"
+    )
+    say(
+        f"  {rate['mqtt_echo']:>8,.0f} events/s: a bare MQTT echo with the same client (c): "
+        f"{ratio['events_to_mqtt_echo']:.2f}"
+    )
+
+
+def _say_latency(rate: int, wait: dict[str, float], say: Say) -> None:
+    quantiles = ", ".join(f"{name.removesuffix('_ms')} {wait[name]:.2f}" for name in wait if name[0] == "p")
+    beside = f"a bare echo {wait['echo_p50_ms']:.2f}"
+    if "commit_p50_ms" in wait:
+        beside += f", a bare commit {wait['commit_p50_ms']:.2f}"
+    say(f"  {rate:>8,} events/s: {quantiles} ms; {beside}")
+
+
+@asynccontextmanager
+async def tables_of(at: Ground, links: int, count: int) -> AsyncIterator[Load]:
+    load = Load(at.broker, await load_tables(at, links, count))
+    await load.connect()
+    yield load
+    await load.close()
 
 
 async def load_tables(at: Ground, links: int, count: int) -> list[LoadTable]:
@@ -58,78 +154,6 @@ async def load_tables(at: Ground, links: int, count: int) -> list[LoadTable]:
     return [LoadTable(link, table, *at_seq.get(table, (1, None))) for link, table in names]
 
 
-async def _throughput(at: Ground, seconds: float, say: Say) -> dict[str, Any]:
-    load = Load(at.broker, await load_tables(at, 1, TABLES))
-    await load.connect()
-    warm = await load.flood(1.0, WINDOW)
-    measured = await load.flood(seconds, WINDOW)
-    await load.close()
-    say(f"  {measured.events_per_second:,.0f} events/s, {measured.wagers_per_second:,.0f} of them wagers")
-    return {
-        "events_per_second": measured.events_per_second,
-        "wagers_per_second": measured.wagers_per_second,
-        "refused": measured.refused,
-        "total_events": warm.events + measured.events,
-        "batch": TABLES * WINDOW // 4,
-    }
-
-
-async def _latencies(at: Ground, seconds: float, say: Say) -> dict[str, dict[str, float]]:
-    load = Load(at.broker, await load_tables(at, 1, TABLES))
-    await load.connect()
-    found = {}
-    for rate in RATES:
-        found[str(rate)] = await _typical(load, rate, seconds)
-        say(f"  at {rate:>5} events/s: " + _line(found[str(rate)]))
-    await load.close()
-    return found
-
-
-async def _echo_latencies(at: Ground, seconds: float, say: Say) -> dict[str, dict[str, float]]:
-    found = {}
-    async with _echo_load(at) as load:
-        for rate in RATES:
-            found[str(rate)] = await _typical(load, rate, seconds)
-            say(f"  bare echo at {rate:>5}/s: " + _line(found[str(rate)]))
-    return found
-
-
-async def _bare_commits(at: Ground, seconds: float, say: Say) -> dict[str, float]:
-    found = {}
-    for rate in COMPARED_RATES:
-        found[str(rate)] = await limits.bare_commit_ms(at.database_url, rate, seconds)
-        say(f"  bare commit at {rate:>5}/s: p50 {found[str(rate)]:.2f} ms")
-    return found
-
-
-async def _typical(load: Load, rate: int, seconds: float) -> dict[str, float]:
-    """Measured a few times, for single runs differ: the one whose median is in the middle."""
-    found = [_quantiles(await load.pace(rate, seconds)) for _ in range(TIMES)]
-    return sorted(found, key=lambda quantiles: quantiles["p50"])[TIMES // 2]
-
-
-def _quantiles(measured: Measured) -> dict[str, float]:
-    return {name: measured.quantile_ms(share) for name, share in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))}
-
-
-def _line(quantiles: dict[str, float]) -> str:
-    return "  ".join(f"{name} {value:.2f} ms" for name, value in quantiles.items())
-
-
-async def _limits(at: Ground, seconds: float, batch: int, say: Say) -> dict[str, float]:
-    one = await limits.one_transaction_a_wager(at.database_url, seconds, CLIENTS)
-    say(f"  (a) one SERIALIZABLE transaction a wager, {CLIENTS} clients: {one:,.0f} wagers/s")
-    tables = [LoadTable("scratch", f"S-{n:04d}") for n in range(TABLES)]
-    payloads = [(table.table, table.next()) for _ in range(500) for table in tables]
-    bare = await limits.same_batches_bare(at.database_url, payloads, batch)
-    say(f"  (b) the same batches by bare asyncpg, {batch} events each: {bare:,.0f} events/s")
-    async with _echo_load(at) as load:
-        await load.flood(0.5, WINDOW)
-        echo = (await load.flood(seconds, WINDOW)).events_per_second
-    say(f"  (c) a bare MQTT echo with the same client: {echo:,.0f} events/s")
-    return {"one_transaction_a_wager": one, "same_batches_bare": bare, "mqtt_echo": echo}
-
-
 @asynccontextmanager
 async def _echo_load(at: Ground) -> AsyncIterator[Load]:
     """A load whose events are echoed by a process of its own, as the daemon is one."""
@@ -145,21 +169,3 @@ async def _echo_load(at: Ground) -> AsyncIterator[Load]:
     finally:
         process.terminate()
         await process.wait()
-
-
-def ratios(found: dict[str, Any]) -> dict[str, float]:
-    wagers, events, bound = (
-        found["wagers"]["wagers_per_second"],
-        found["wagers"]["events_per_second"],
-        found["limits"],
-    )
-    smaller = min(bound["same_batches_bare"], bound["mqtt_echo"])
-    result = {
-        "wagers_to_one_transaction_a_wager": wagers / bound["one_transaction_a_wager"],
-        "events_to_one_transaction_a_wager": events / bound["one_transaction_a_wager"],
-        "events_to_smaller_limit": events / smaller,
-    }
-    for rate in map(str, COMPARED_RATES):
-        floor = found["echo_latency"][rate]["p50"] + found["bare_commit_ms"][rate]
-        result[f"p50_at_{rate}_to_echo_and_commit"] = found["latency"][rate]["p50"] / floor
-    return result

@@ -7,8 +7,7 @@ from typing import Any
 import asyncpg
 
 from jackpot.bench.ground import Ground, daemon, link_name, starting, table_name
-from jackpot.bench.load import Load
-from jackpot.bench.run import Say, load_tables
+from jackpot.bench.run import Say, tables_of
 
 WAGERS = "[[1, 1, 500, false], [2, 5, 2500, false], [3, 1, 500, false]]"
 _OPEN_ROUNDS = """
@@ -54,14 +53,11 @@ async def measure_take_over(at: Ground, say: Say, times: int = 5) -> dict[str, f
 
 
 async def _take_over(at: Ground, number: signal.Signals) -> float:
-    async with daemon(at, 1, 1) as leader, starting(at, 1, 1) as standby:
-        load = Load(at.broker, await load_tables(at, 1, 1))
-        await load.connect()
+    async with daemon(at, 1, 1) as leader, starting(at, 1, 1) as standby, tables_of(at, 1, 1) as load:
         await load.pace(20, 2.0)  # the standby is up by then
         leader.process.send_signal(number)
         began = perf_counter()
         await load.pace(1, 1.0)  # returns with the answer
         taken = perf_counter() - began
-        await load.close()
         await standby.ready()
         return taken

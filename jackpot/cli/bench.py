@@ -11,8 +11,10 @@ from jackpot.bench.boards import measure_board
 from jackpot.bench.ground import ground
 from jackpot.bench.growth import measure_growth
 from jackpot.bench.many_boards import measure_many_boards
+from jackpot.bench.profile import measure_profile
 from jackpot.bench.run import Say, measure
 from jackpot.bench.soak import measure_soak
+from jackpot.bench.verdict import judged
 from jackpot.cli.output import Output, OutputOption
 
 
@@ -30,7 +32,10 @@ def command(
     ] = False,
     soak: Annotated[int, typer.Option(help="Minutes of play at 1,000 events/s instead: is memory flat?")] = 0,
 ) -> None:
-    """Measure the data path and the limits beside it, on servers of its own, in one run."""
+    """Measure the data path and the limits beside it, on servers of its own, in one run.
+
+    Exit 1 if a figure is not what it must be beside its limits.
+    """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
 
     def say(line: str) -> None:
@@ -46,10 +51,15 @@ def command(
             found = runner.run(_soak(say, soak))
         else:
             found = runner.run(_measure_all(say, seconds))
+    verdict = found.get("verdict", [])
     if output is Output.JSON:
         typer.echo(json.dumps(found, indent=2))
-    elif "ratios" in found:
-        _print_ratios(found)
+    else:
+        for one in verdict:
+            holds = "holds" if one["holds"] else "FAILS"
+            typer.echo(f"{holds}  {one['found']:>6.2f}  {one['what']}: {one['required']}")
+    if not all(one["holds"] for one in verdict):
+        raise typer.Exit(1)
 
 
 async def _soak(say: Say, minutes: int) -> dict[str, Any]:
@@ -60,15 +70,11 @@ async def _soak(say: Say, minutes: int) -> dict[str, Any]:
 async def _measure_all(say: Say, seconds: float) -> dict[str, Any]:
     async with ground() as at:
         found = await measure(at, say, seconds)
-        return {**found, "board": await measure_board(at, say, changes=max(3, round(4 * seconds)))}
+        found["profile"] = await measure_profile(at, say, seconds)
+        found["board"] = await measure_board(at, say, changes=max(3, round(4 * seconds)))
+        return {**found, "verdict": judged(found["ratios"])}
 
 
 async def _boards(say: Say, seconds: float) -> dict[str, Any]:
     async with ground() as at:
         return {"boards": await measure_many_boards(at, say, seconds)}
-
-
-def _print_ratios(found: dict[str, Any]) -> None:
-    for name, value in found["ratios"].items():
-        typer.echo(f"{name.replace('_', ' '):45} {value:.2f}")
-    typer.echo(f"{'daemon CPU':45} {found['daemon_cpu_us_per_event']:.0f} us an event")

@@ -136,47 +136,52 @@ class Batch:
         return journals
 
 
-async def commit(connection: AnyConnection, batch: Batch, state: LinkState, *, sent: int) -> None:
-    """Write the batch and the state it leads to, or nothing. Returns when it is durable, wherever it must be."""
+def statement_of(batch: Batch, state: LinkState, *, sent: int) -> tuple[str, tuple[Any, ...]]:
+    """What writes the batch and the state it leads to. It answers how many links it has moved on: one, or none."""
     records, rounds, head = batch.records, batch.rounds, batch.head
     parameters, tables = batch.changed_documents(state)
     statement, seldom = (_POST, (_json(batch.rest),)) if batch.rest else (_POST_OFTEN, ())
+    return statement, (
+        batch.link,
+        batch.before.epoch,
+        batch.before.n,
+        head.n,
+        head.chain,
+        head.at,
+        batch.day,
+        head.journal,
+        state.entry,
+        state.award,
+        *state.balances.amounts(),
+        state.suspended,
+        state.parameters_version,
+        parameters,
+        None if state.parameters_next is None else _json(parameters_document(state.parameters_next)),
+        tables,
+        sent,
+        [record.id for record in records],
+        [record.table for record in records],
+        [record.seq for record in records],
+        [record.type for record in records],
+        [record.round for record in records],
+        [record.payload for record in records],
+        [record.answer for record in records],
+        batch.chains,
+        [key[0] for key in rounds],
+        [key[1] for key in rounds],
+        [round_.phase.value for round_, _ in rounds.values()],
+        [batch.opened.get(key) for key in rounds],
+        [n for _, n in rounds.values()],
+        [_json(to_document(round_)) for round_, _ in rounds.values()],
+        *seldom,
+    )
+
+
+async def commit(connection: AnyConnection, batch: Batch, state: LinkState, *, sent: int) -> None:
+    """Write the batch and the state it leads to, or nothing. Returns when it is durable, wherever it must be."""
+    statement, arguments = statement_of(batch, state, sent=sent)
     with translated(), certain(connection):
-        moved = await connection.fetchval(
-            statement,
-            batch.link,
-            batch.before.epoch,
-            batch.before.n,
-            head.n,
-            head.chain,
-            head.at,
-            batch.day,
-            head.journal,
-            state.entry,
-            state.award,
-            *state.balances.amounts(),
-            state.suspended,
-            state.parameters_version,
-            parameters,
-            None if state.parameters_next is None else _json(parameters_document(state.parameters_next)),
-            tables,
-            sent,
-            [record.id for record in records],
-            [record.table for record in records],
-            [record.seq for record in records],
-            [record.type for record in records],
-            [record.round for record in records],
-            [record.payload for record in records],
-            [record.answer for record in records],
-            batch.chains,
-            [key[0] for key in rounds],
-            [key[1] for key in rounds],
-            [round_.phase.value for round_, _ in rounds.values()],
-            [batch.opened.get(key) for key in rounds],
-            [n for _, n in rounds.values()],
-            [_json(to_document(round_)) for round_, _ in rounds.values()],
-            *seldom,
-        )
+        moved = await connection.fetchval(statement, *arguments)
     if moved != 1:
         raise Deposed(f"link {batch.link} is no longer at epoch {batch.before.epoch}, event {batch.before.n}")
 

@@ -117,6 +117,8 @@ def apply(state: LinkState, decision: Accepted) -> None:
 
 def remember(past: Past, decision: Accepted) -> None:
     """Keep what this decision moves out of the state for the rest of the batch."""
-    past.rounds.update(round_.key for round_ in decision.rounds if round_.phase.concluded)
+    for round_ in decision.rounds:
+        if round_.phase.concluded:
+            past.rounds.add(round_.key)
     if decision.paid:
         past.awards[decision.paid.id] = (decision.paid.table, decision.paid.round)

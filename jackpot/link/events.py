@@ -40,7 +40,7 @@ class RoundOpened(RoundEvent, frozen=True, kw_only=True, tag="round.opened"):
     """The dealer says "Place your bets, please"."""
 
 
-class WagerPlaced(PositionEvent, frozen=True, kw_only=True, tag="wager.placed"):
+class WagerPlaced(PositionEvent, frozen=True, kw_only=True, tag="wager.placed", omit_defaults=True):
     multiplier: Integer = 1
     amount_cents: Integer | UnsetType = UNSET
 

@@ -44,7 +44,7 @@ def decode(payload: bytes) -> TableEvent | Unreadable:
         if (marked := _mark_lone_surrogates(payload)) != payload:
             return _decode_marked(payload, marked)
         return _malformed(payload, f"This is not an event: {error}.")
-    if _may_repeat_a_key(payload) and (key := _repeated_key(payload)) is not None:
+    if _may_repeat_a_key(payload, event) and (key := _repeated_key(payload)) is not None:
         return _malformed(payload, f"The key {key!r} is given twice.")
     return event
 
@@ -82,10 +82,12 @@ def _decode_marked(payload: bytes, marked: bytes) -> TableEvent | Unreadable:
     return event
 
 
-def _may_repeat_a_key(payload: bytes) -> bool:
+def _may_repeat_a_key(payload: bytes, event: TableEvent) -> bool:
     """Quick and never wrong about "no"; nested objects and escapes are looked at again."""
     if b"\\" in payload:
         return True
+    if payload.count(b'"') == encode(event).count(b'"'):
+        return False  # what was read accounts for every key and every text
     keys = [key for key in _KEYS.findall(payload) if key]
     return len(set(keys)) != len(keys)
 

@@ -4,16 +4,32 @@ import json
 
 import pytest
 
+from jackpot.bench.verdict import judged
 from tests.acceptance.processes import run
 
 
-def test_everything_is_measured_beside_its_limits() -> None:
+def test_everything_is_measured_beside_its_limits_and_judged() -> None:
     done = run("bench", "--seconds", "0.2", "-o", "json")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in {0, 1}, done.stderr
     found = json.loads(done.stdout)
-    assert found["wagers"]["refused"] == 0
-    assert all(value > 0 for value in found["ratios"].values()), found["ratios"]
-    assert set(found["latency"]) == set(found["echo_latency"]) == {"10", "1000", "5000"}
+    assert all(value > 0 for value in (found["ratios"] | found["throughput"]).values()), found
+    assert set(found["latency"]) == {"10", "1000", "5000"}
+    assert sum(found["profile"].values()) > 0
+    verdict = found["verdict"]
+    assert len(verdict) == 4
+    assert done.returncode == (0 if all(one["holds"] for one in verdict) else 1)
+
+
+def test_a_figure_is_held_against_its_bound() -> None:
+    at_the_bound = {
+        "wagers_to_one_transaction_a_wager": 4.0,
+        "events_to_smaller_limit": 0.5,
+        "p50_at_10_to_echo_and_commit": 2.0,
+        "p50_at_1000_to_echo_and_commit": 2.0,
+    }
+    assert all(one["holds"] for one in judged(at_the_bound))
+    for figure, worse in (("events_to_smaller_limit", 0.49), ("p50_at_1000_to_echo_and_commit", 2.01)):
+        assert [one["holds"] for one in judged(at_the_bound | {figure: worse})].count(False) == 1
 
 
 @pytest.mark.slow
@@ -26,6 +42,7 @@ def test_what_grows_is_measured() -> None:
     found = json.loads(done.stdout)
     assert set(found["history"]) == {"0", "2000"}
     assert all(measured["reconcile_ms"] > 0 for measured in found["history"].values())
+    assert set(found["daemons"]) == {"1", "2"}
     assert set(found["start_s"]) == {"0", "50"}
     assert set(found["take_over_s"]) == {"kill -9", "SIGTERM"}
 
