@@ -6,6 +6,7 @@ Paragraphs cited as MQTT are those of the OASIS standard, version 3.1.1.
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 PACKET_BYTES_MAX: Final = 256 * 1024  # kept of one packet: sixteen times the largest event of the contract
@@ -207,7 +208,9 @@ def _text(value: str) -> bytes:
     return _binary(value.encode())
 
 
+@lru_cache(maxsize=4096)
 def _topic(topic: str) -> bytes:
+    """Remembered: a floor has a few topics for each table, and publishes on them all day."""
     if not topic or "+" in topic or "#" in topic:
         raise ValueError(f"{topic!r} is no topic to publish to")  # MQTT 4.7
     return _text(topic)
