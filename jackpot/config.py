@@ -8,14 +8,14 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import msgspec
 from msgspec import Struct
 
-from drivers.board import Wiring
+from drivers.board import LineFormat, ProtocolName, Wiring
 from jackpot.errors import UserError
 from jackpot.link.parameters import Parameters, Reading
 from jackpot.notify import ServiceManager
@@ -25,6 +25,11 @@ STALE_SECONDS_MAX = 60
 
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]*)(:(?P<port>[0-9]{1,5}))?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
+_CHOICES = {
+    "shared_straight_flush": tuple(Reading),
+    "protocol": get_args(ProtocolName),
+    "format": get_args(LineFormat),
+}
 
 
 class Database(Struct, frozen=True, forbid_unknown_fields=True):
@@ -124,11 +129,11 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Sign(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     id: str
     link: str
-    protocol: Literal["alpha", "ed400", "icpdas"]
+    protocol: ProtocolName
     port: str
     baud: int = 9600
     address: str = "01"
-    format: Literal["8N1", "7E1"] | None = None
+    format: LineFormat | None = None
     """Absent: 7E1 for alpha, 8N1 for the others."""
     width: int | None = None
     """Characters or digits; absent: the protocol's usual board."""
@@ -205,6 +210,8 @@ def _plain(message: str) -> str:
     """`Object contains unknown field `x` - at `$.links[0]`` in a reader's words."""
     what, _, where = message.partition(" - at `$.")
     what = what.replace("Object contains unknown field", "unknown key").replace("Object missing required", "missing")
+    if what.startswith("Invalid enum value") and (choices := _CHOICES.get(where.rpartition(".")[2].rstrip("`"))):
+        what = f"{what.replace('Invalid enum value', 'unknown value')} (use one of {', '.join(choices)})"
     return f"{what} in {where.rstrip('`')}" if where else what
 
 

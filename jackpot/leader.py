@@ -87,6 +87,8 @@ class Leader:
         self._share = share
         self._reaches_broker = reaches_broker
         self._broker_seen = time.monotonic()
+        self.reaches_ledger = False
+        """Whether the ledger has answered what it was asked last."""
         self._epoch = 0
         self._renewed = float("-inf")
         self._closing = False
@@ -128,6 +130,11 @@ class Leader:
     @property
     def connected(self) -> bool:
         return self._channel.session.connection is not None
+
+    @property
+    def reaches_broker(self) -> bool:
+        """A standby has no connection for the link, and needs none yet."""
+        return self.connected if self.leading else self._reaches_broker()
 
     def vouches(self) -> bool:
         """Whether we can be sure that nobody else writes this link now."""
@@ -173,13 +180,18 @@ class Leader:
                         self._broker_seen = float("inf")  # nobody has it: hold on to the lease until it comes
                     return
             except TROUBLE as error:
-                log.warning("ledger_unreachable", link=self.link.id, error=str(error))
+                self._miss_ledger(error)
             await asyncio.sleep(STANDBY_EVERY_S)
+
+    def _miss_ledger(self, error: BaseException) -> None:
+        self.reaches_ledger = False
+        log.warning("ledger_unreachable", link=self.link.id, error=str(error))
 
     async def _take(self) -> bool:
         before = time.monotonic()
         async with self._pool.acquire(timeout=LEASE_S) as connection:
             epoch = await lease.take(connection, self.link.id, self._holder, LEASE_S)
+        self.reaches_ledger = True
         if epoch is None:
             return False
         _, state, self._channel.sent = await self._open(epoch)
@@ -248,6 +260,7 @@ class Leader:
                     task.cancel()
         except* TROUBLE as group:
             log.warning("ledger_in_doubt", link=self.link.id, errors=[str(error) for error in group.exceptions])
+            self.reaches_ledger = False
             self._desk.state = None
             self._store.drop()
         if (us := asyncio.current_task()) is not None and us.cancelling():
@@ -279,7 +292,7 @@ class Leader:
             try:
                 return await self._take()
             except TROUBLE as error:
-                log.warning("ledger_unreachable", link=self.link.id, error=str(error))
+                self._miss_ledger(error)
                 self._store.drop()
             await asyncio.sleep(STANDBY_EVERY_S)
         return False

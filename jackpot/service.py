@@ -48,6 +48,7 @@ class Service:
         at_point: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.config = config
+        self.broker = str(at.broker)
         name = f"{socket.gethostname()}-{os.getpid()}"
         self.feed = Feed(at.broker, f"jackpot-feed-{name}")
         self.boards = BoardAgent([sign_board(sign) for sign in config.signs], history)
@@ -87,7 +88,7 @@ class Service:
     def _parts(self, leader: Leader) -> dict[str, bool | str | None]:
         if self.share is not None and not leader.leading:
             return {"leader": self.share.leader_of(leader.link.id)}
-        return {"lease": leader.leading, "database": leader.vouches(), "broker": leader.connected}
+        return {"lease": leader.vouches(), "database": leader.reaches_ledger, "broker": leader.reaches_broker}
 
     async def lead(self) -> None:
         """Serve the links until `close`."""
@@ -187,7 +188,8 @@ async def _run(service: Service, engine: AsyncEngine, door: socket.socket, stop:
         asked = tasks.create_task(stop.wait(), name="stop")
         # Not only when it leads: a standby, or a daemon whose broker is away, is up and must not be started again.
         manager.tell("READY=1")
-        log.info("serving", links=[link.id for link in config.links], http=config.http.listen)
+        # Where tables are to connect: an embedded broker has chosen its port by itself.
+        log.info("serving", links=[link.id for link in config.links], broker=service.broker, http=config.http.listen)
         await asyncio.wait([asked, links], return_when=asyncio.FIRST_COMPLETED)
         manager.tell("STOPPING=1")
         log.info("stopping")

@@ -64,6 +64,8 @@ def test_what_is_no_url_of_a_database(url: str, key: str) -> None:
         ({"signs": [{**SIGN, "address": "ZZ"}]}, "signs: pit-3: alpha: 'ZZ' is no address"),
         ({"tables": [{"id": "BE-01", "game": "bullseye", "positions": 7}]}, "positions must be 1 to 6"),
         ({"tables": [{"id": "BE-01", "game": "bullseye", "positions": 0}]}, "positions must be 1 to 6"),
+        ({"links": [{**LINK, "shared_straight_flush": "other"}]}, "use one of successive, reset_amount"),
+        ({"signs": [{**SIGN, "protocol": "mikohn"}]}, "use one of alpha, ed400, icpdas"),
     ],
 )
 def test_what_cannot_be_is_named(document: dict[str, Any], why: str) -> None:

@@ -23,6 +23,8 @@ MARKS: Final = {Verdict.GOOD: ("✓", "green"), Verdict.ODD: ("!", "yellow"), Ve
 def command(config: ConfigOption, output: OutputOption = Output.TABLE) -> None:
     """Look at configuration, database, ledger, certificates, broker, boards and clock; exit 1 if something is bad."""
     show = _show if output is Output.TABLE else lambda _: None
+    if not config.exists():
+        raise UserError(f"there is no {config}; name a configuration file with --config")
     try:
         read = load(config)
     except UserError as error:

@@ -41,13 +41,24 @@ def _upgrade(connection: Connection) -> None:
 async def migrate(engine: AsyncEngine) -> tuple[str | None, str | None]:
     """Upgrade to the newest version. Returns where it was and where it is."""
     before = await current(engine)
+    _require_known(before)
     async with engine.begin() as connection:
         await connection.run_sync(_upgrade)
     return before, newest()
 
 
+def _require_known(version: str | None) -> None:
+    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
+    if version is not None and version not in known:
+        raise UserError(
+            f"the database schema is at version {version}, which this program does not know: its own is {newest()}; "
+            "install the newer program that the database was upgraded for, or restore the database from before"
+        )
+
+
 async def require_newest(engine: AsyncEngine) -> None:
     found = await current(engine)
+    _require_known(found)
     if found != newest():
         raise UserError(
             f"the database schema is {'empty' if found is None else f'at version {found}'}, "

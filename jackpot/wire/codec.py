@@ -32,10 +32,11 @@ class Unreadable:
 
 def decode(payload: bytes) -> TableEvent | Unreadable:
     if len(payload) > PAYLOAD_BYTES_MAX:
-        return _malformed(payload, f"The payload has {len(payload)} bytes; {PAYLOAD_BYTES_MAX} are allowed.")
+        # At least: the wire cuts what is far too large.
+        return _malformed(payload, f"The payload has at least {len(payload)} bytes; {PAYLOAD_BYTES_MAX} are allowed.")
     try:
         event: TableEvent = _decoder.decode(payload)
-        dt.datetime.fromisoformat(event.at)
+        _require_time(event.at)
         if not payload.isascii():
             payload.decode()
     except msgspec.ValidationError as error:
@@ -47,6 +48,16 @@ def decode(payload: bytes) -> TableEvent | Unreadable:
     if _may_repeat_a_key(payload, event) and (key := _repeated_key(payload)) is not None:
         return _malformed(payload, f"The key {key!r} is given twice.")
     return event
+
+
+_LEAP_SECOND = "23:59:60"
+
+
+def _require_time(at: str) -> None:
+    """Raises ValueError for a moment that is none. RFC 3339 knows leap seconds, Python does not."""
+    if at[11:19] == _LEAP_SECOND:
+        at = f"{at[:17]}59{at[19:]}"
+    dt.datetime.fromisoformat(at)
 
 
 # An escaped backslash and a whole pair are passed over; what is left is half a pair.
@@ -69,7 +80,7 @@ def _decode_marked(payload: bytes, marked: bytes) -> TableEvent | Unreadable:
     """Seldom, so without haste."""
     try:
         event: TableEvent = _decoder.decode(marked)
-        dt.datetime.fromisoformat(event.at)
+        _require_time(event.at)
         payload.decode()
     except msgspec.ValidationError as error:
         return _not_an_event(payload, str(error))
@@ -133,7 +144,7 @@ def _not_an_event(payload: bytes, problem: str) -> Unreadable:
         payload.decode()
         marked = _mark_lone_surrogates(payload)
         envelope = msgspec.json.decode(marked, type=_Envelope)
-        dt.datetime.fromisoformat(envelope.at)
+        _require_time(envelope.at)
     except msgspec.ValidationError as error:
         return _malformed(payload, _sentence(str(error)))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:

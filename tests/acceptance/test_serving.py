@@ -1,6 +1,7 @@
 """`jackpot serve` from its start to its end, and what comes back after a kill -9 of it, of the broker, of PostgreSQL."""
 
 import asyncio
+import json
 import socket
 import time
 import uuid
@@ -131,6 +132,11 @@ async def test_its_life(any_broker: str, ledger_url: str, link: str, floor: tupl
         daemon.end()
 
 
+def parts(daemon: Daemon, link: str) -> dict[str, bool]:
+    found: dict[str, bool] = json.loads(daemon.get("/readyz")[1])["links"][link]
+    return found
+
+
 async def test_kill_9_of_the_broker(ledger_url: str, link: str, floor: tuple[str, ...], tmp_path: Path) -> None:
     data = tmp_path / "broker"
     data.mkdir()
@@ -147,6 +153,7 @@ async def test_kill_9_of_the_broker(ledger_url: str, link: str, floor: tuple[str
             meter = await pit.meter(link)
             broker.kill()
             await asyncio.to_thread(daemon.wait_not_ready)
+            assert {"database": True, "broker": False}.items() <= parts(daemon, link).items()
         for kept in data.glob("mosquitto.db*"):
             kept.unlink()  # a broker that has lost everything must be survivable too
         broker.start()
@@ -182,6 +189,7 @@ async def test_kill_9_of_postgresql(
             hand = event("hand.declined", table.seq, round=table.round, position=1)
             await pit.publish(link, table.name, encoded(hand))
             await pit.status(link, "suspended")
+            assert {"database": False, "broker": True}.items() <= parts(daemon, link).items()
             await pit.state(link, table.name, accepts_play=False)
             await asyncio.to_thread(daemon.wait_not_ready)
             assert daemon.get("/healthz")[0] == 200
@@ -298,7 +306,7 @@ def refused(config: Path, *said: str) -> None:
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
 
 
-async def test_an_empty_and_an_older_schema(
+async def test_an_empty_an_older_and_a_newer_schema(
     database_url: str, mosquitto: str, floor: tuple[str, ...], tmp_path: Path
 ) -> None:
     config = tmp_path / "jackpot.toml"
@@ -307,8 +315,13 @@ async def test_an_empty_and_an_older_schema(
     connection = await asyncpg.connect(database_url)
     await connection.execute("CREATE TABLE alembic_version (version_num text); INSERT INTO alembic_version VALUES (1)")
     await connection.execute("UPDATE alembic_version SET version_num = '0001'")
-    await connection.close()
     refused(config, "0001", "jackpot migrate")
+    await connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    await connection.close()
+    refused(config, "9999", "newer program")
+    done = processes.run("migrate", "--config", config)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "9999" in done.stderr
 
 
 def test_an_unknown_key_is_named(floor: tuple[str, ...], tmp_path: Path) -> None:

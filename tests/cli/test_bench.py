@@ -32,6 +32,12 @@ def test_a_figure_is_held_against_its_bound() -> None:
         assert [one["holds"] for one in judged(at_the_bound | {figure: worse})].count(False) == 1
 
 
+@pytest.mark.parametrize("option", ["--seconds=0", "--seconds=-1", "--seconds=nan", "--soak=-3", "--history=-1"])
+def test_an_option_that_cannot_be_is_refused(option: str) -> None:
+    done = run("bench", option)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_what_grows_is_measured() -> None:

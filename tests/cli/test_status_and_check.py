@@ -103,6 +103,12 @@ def test_a_configuration_that_cannot_be_read_fails_the_check(tmp_path: Path) -> 
     assert "unknown key `urk`" in document["findings"][0]["found"]
 
 
+def test_a_configuration_that_is_not_there_is_bad_use(tmp_path: Path) -> None:
+    done = processes.run("check", "--config", tmp_path / "nowhere.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nowhere.toml" in done.stderr
+
+
 def test_a_schema_that_is_missing_names_the_command(tmp_path: Path, database_url: str, mqtt_url: str) -> None:
     config = tmp_path / "jackpot.toml"
     config.write_text(processes.configuration(database_url, mqtt_url, FLOOR))

@@ -18,8 +18,11 @@ SIGNED_IN = "signed in"
 # Each route, what it asks, and an address of it. A route that is not here fails the first test.
 ROUTES: dict[tuple[str, str], tuple[str | tuple[May, ...], str]] = {
     ("GET", "/healthz"): (PUBLIC, "/healthz"),
+    ("HEAD", "/healthz"): (PUBLIC, "/healthz"),
     ("GET", "/readyz"): (PUBLIC, "/readyz"),
+    ("HEAD", "/readyz"): (PUBLIC, "/readyz"),
     ("GET", "/metrics"): (PUBLIC, "/metrics"),
+    ("HEAD", "/metrics"): (PUBLIC, "/metrics"),
     ("GET", "/sign/{link}"): (PUBLIC, "/sign/megalink"),
     ("GET", "/sign/{link}/stream"): (PUBLIC, "/sign/megalink/stream"),
     ("GET", "/login"): (PUBLIC, "/login"),

@@ -99,3 +99,20 @@ def test_the_largest_payload_may_hold_them_too() -> None:
 def test_what_is_not_utf_8_is_malformed_whatever_its_type(type_: str, note: bytes) -> None:
     said = payload(type_)[:-1] + b',"x":"' + note + b'"}'
     assert refusal(said)["code"] == Code.MALFORMED
+
+
+@pytest.mark.parametrize("at", ["2016-12-31T23:59:60Z", "2016-12-31T23:59:60.5+00:00"])
+def test_a_leap_second_is_a_moment(at: str) -> None:
+    said = payload("round.opened").replace(b"2026-11-16T02:00:00Z", at.encode())
+    assert isinstance(decode(said), RoundOpened)
+
+
+@pytest.mark.parametrize("at", ["2016-12-31T23:58:60Z", "2016-12-31T23:59:61Z", "2016-02-30T23:59:60Z"])
+def test_no_other_minute_has_one(at: str) -> None:
+    said = payload("round.opened").replace(b"2026-11-16T02:00:00Z", at.encode())
+    assert refusal(said)["code"] == Code.MALFORMED
+
+
+def test_what_is_far_too_large_is_not_said_to_be_smaller_than_it_is() -> None:
+    """The wire cuts it: so much there is at least."""
+    assert "at least 16385 bytes" in refusal(b"x" * (PAYLOAD_BYTES_MAX + 1))["message"]

@@ -10,18 +10,19 @@ from jackpot.console.context import ConsoleDep
 router = APIRouter(include_in_schema=False)
 
 
-@router.get("/healthz")
+# Some ask with HEAD whether anyone is there.
+@router.api_route("/healthz", methods=["GET", "HEAD"])
 async def healthz() -> dict[str, str]:
     return {"status": "alive"}
 
 
-@router.get("/readyz")
+@router.api_route("/readyz", methods=["GET", "HEAD"])
 async def readyz(console: ConsoleDep, response: Response) -> dict[str, Any]:
     found = console.ready()
     response.status_code = 200 if found["ready"] else 503
     return found
 
 
-@router.get("/metrics")
+@router.api_route("/metrics", methods=["GET", "HEAD"])
 async def metrics(console: ConsoleDep) -> Response:
     return Response(generate_latest(console.registry), media_type=CONTENT_TYPE_LATEST)
