@@ -113,7 +113,10 @@ keys() {
   if [ ! -e /etc/jackpot/jackpot.toml ] && missing "$secrets/UTH-01.event-key" "a key for the events of UTH-01, the example's table"; then
     "$jackpot" pki event-key "$secrets/UTH-01.event-key" >/dev/null
   fi
-  for key in "$secrets/heads.key" "$secrets"/*.event-key; do own_secret "$key"; done
+  if missing "$secrets/people.key" "the key that seals accounts and orders; a second daemon gets the same"; then
+    "$jackpot" user new-key "$secrets/people.key" >/dev/null
+  fi
+  for key in "$secrets"/{heads,people}.key "$secrets"/*.event-key; do own_secret "$key"; done
 }
 
 own_secret() {  # the daemon reads it, and nobody else

@@ -13,9 +13,12 @@ from jackpot import metrics
 from jackpot.desk import Desk
 from jackpot.ledger import audit, load, requests
 from jackpot.ledger.heads import HeadsFile, keep_heads
-from jackpot.link.commands import AnyCommand, LinkSuspended
+from jackpot.ledger.requests import Request
+from jackpot.ledger.seal import Seal
+from jackpot.link.commands import AnyCommand, LinkSuspended, MoneyCommand
 from jackpot.link.gaming_day import GamingDay
 from jackpot.opening import CONTROLLER
+from jackpot.people import approvals
 from jackpot.wire.channel import Channel
 
 OUTBOX_PAGE = 500
@@ -24,9 +27,10 @@ log = structlog.get_logger()
 
 
 class Chores:
-    def __init__(self, link: str, pool: asyncpg.Pool, desk: Desk, channel: Channel) -> None:
+    def __init__(self, link: str, pool: asyncpg.Pool, desk: Desk, channel: Channel, seal: Seal) -> None:
         self.link = link
         self._pool = pool
+        self._seal = seal
         self._desk = desk
         self._channel = channel
         self._outbox = asyncio.Event()
@@ -55,16 +59,36 @@ class Chores:
         while True:
             await asyncio.sleep(every_s)
             async with self._pool.acquire() as connection:
-                found = await requests.waiting(connection, self.link)
+                found = await requests.waiting(connection, self.link, self._seal)
             for request in found:
-                answer = await self._carry_out(request.command)
+                answer = await self._answer(request)
                 epoch = self._desk.head.epoch
                 async with self._pool.acquire() as connection:
                     await requests.answer(connection, self.link, epoch, request.id, answer)
 
-    async def _carry_out(self, command: AnyCommand | None) -> dict[str, Any]:
+    async def _answer(self, request: Request) -> dict[str, Any]:
+        """Only what people may ask for, what our own programs have left, and what two have agreed on if it is money."""
+        command = request.command
+        if not request.sealed:
+            return _refused("No program of ours has left this order: somebody else writes in the database.")
         if command is None:
-            return {"status": "refused", "message": "This order cannot be read; was it left by another version?"}
+            return _refused("This order cannot be read; was it left by another version?")
+        if not isinstance(command, MoneyCommand):
+            return await self._carry_out(command)
+        async with self._pool.acquire() as connection:
+            problem = await approvals.problem(connection, self.link, command)
+        if problem is not None:
+            log.error("money_order_refused", link=self.link, command=command.id, by=command.by, problem=problem)
+            metrics.forged.labels("proposals").inc()
+            return _refused(f"It was not carried out: {problem}.")
+        answer = await self._carry_out(command)
+        if answer["status"] == "accepted":
+            metrics.money_orders.labels(self.link).inc()
+            about = {"type": command.type, "by": command.by, "approved_by": command.approved_by}
+            log.warning("money_ordered", link=self.link, command=command.id, **about)
+        return answer
+
+    async def _carry_out(self, command: AnyCommand) -> dict[str, Any]:
         answer = await self._desk.order(command)
         self.tell_status()
         return answer
@@ -108,3 +132,7 @@ class Chores:
                 log.error("self_audit_failed", link=self.link, problem=problem)
                 reason = f"self-audit: {problem}"[:200]
                 await self._carry_out(LinkSuspended(id=str(uuid.uuid4()), by=CONTROLLER, reason=reason))
+
+
+def _refused(message: str) -> dict[str, Any]:
+    return {"status": "refused", "message": message}

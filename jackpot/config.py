@@ -80,6 +80,11 @@ class Heads(Struct, frozen=True, forbid_unknown_fields=True):
     key_file: Path | None = None
 
 
+class People(Struct, frozen=True, forbid_unknown_fields=True):
+    key_file: Path | None = None
+    """Seals accounts, sessions and orders; absent: they are not sealed."""
+
+
 class Leases(Struct, frozen=True, forbid_unknown_fields=True):
     share: bool = False
     """Several daemons lead about as many links each. If not, the first leads all, and the others stand by."""
@@ -154,6 +159,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     gaming_day: GamingDay = GamingDay()
     embedded: Embedded = Embedded()
     heads: Heads = Heads()
+    people: People = People()
     leases: Leases = Leases()
     links: tuple[Link, ...] = ()
     tables: tuple[Table, ...] = ()

@@ -26,6 +26,7 @@ from jackpot.ledger.heads import HeadsFile
 from jackpot.ledger.load import rfc3339
 from jackpot.ledger.quarantine import Quarantine
 from jackpot.ledger.record import Head
+from jackpot.ledger.seal import UNSEALED, Seal
 from jackpot.ledger.store import Store
 from jackpot.link.gaming_day import GamingDay
 from jackpot.link.state import LinkState
@@ -69,12 +70,13 @@ class Leader:
         reaches_broker: Callable[[], bool] = lambda: True,
         keys: Mapping[str, bytes] = MappingProxyType({}),
         heads: HeadsFile | None = None,
+        seal: Seal = UNSEALED,
         share: Share | None = None,
         clock: Callable[[], dt.datetime] = utc_now,
         at_point: Callable[[str], None] = lambda _: None,
         beside: Sequence[Callable[[], Coroutine[Any, Any, None]]] = (),
     ) -> None:
-        """`keys` are of tables that prove their events; `beside` runs while this daemon leads the link.
+        """`keys` are of tables that prove their events; `seal` is on orders; `beside` runs while this daemon leads.
 
         Without a `share` every free lease is taken, and none is handed over.
         """
@@ -119,7 +121,7 @@ class Leader:
             read=Reader(link.id, keys, [table.id for table in config.tables_of(link.id)]),
             at_point=at_point,
         )
-        self._chores = Chores(link.id, pool, self._desk, self._channel)
+        self._chores = Chores(link.id, pool, self._desk, self._channel, seal)
 
     # -- what others ask ----------------------------------------------------------------------------------------
 

@@ -22,6 +22,10 @@ displayed_cents = Gauge("jackpot_displayed_cents", "What the sign shows.", ["lin
 balance_micros = Gauge("jackpot_balance_micros", "Balances by account.", ["link", "account"])
 claims_waiting = Gauge("jackpot_claims_waiting", "Rounds that hold an unpaid Royal or Straight Flush.", ["link"])
 awards_unpaid = Gauge("jackpot_awards_unpaid", "Awards made and not yet paid at the table.", ["link"])
+forged = Counter(
+    "jackpot_forged", "Accounts, sessions and orders in the database that no console of ours wrote so.", ["table"]
+)
+money_orders = Counter("jackpot_money_orders", "Changes of money or its terms that two people ordered.", ["link"])
 broker_refused = Counter("jackpot_broker_refused", "What the broker refused, as its log tells.", ["what"])
 leading = Gauge("jackpot_leading", "1 while this daemon holds the link's lease.", ["link"])
 suspended = Gauge("jackpot_suspended", "1 while play on the link is suspended.", ["link"])
@@ -33,6 +37,9 @@ sign_history_lost = Counter("jackpot_sign_history_lost", "What boards were told 
 head_signed = Gauge(
     "jackpot_head_signed_timestamp_seconds", "When the link's newest head was known to be signed.", ["link"]
 )
+head_contradicted = Gauge(
+    "jackpot_head_contradicted", "1 while the link's ledger does not hold what this daemon has signed.", ["link"]
+)
 certificate_not_after = Gauge(
     "jackpot_certificate_not_after_timestamp_seconds",
     "When a certificate in use ends, by the key that names it in the configuration; `broker`: the one that it shows.",
@@ -42,12 +49,20 @@ certificate_not_after = Gauge(
 
 def expect(link: str) -> None:
     """Start a link's series at 0: an alert sees a counter grow and a gauge stay low, but not one that is not there."""
-    for counter in (ids_reused, invariants_broken):
+    for counter in (ids_reused, invariants_broken, money_orders):
         counter.labels(link)
     stand_by(link)
 
 
 def stand_by(link: str) -> None:
     """Another daemon has the link's figures: ours must not go on to alarm anybody."""
-    for gauge in (waiting_events, claims_waiting, awards_unpaid, leading, suspended, broker_connected):
+    for gauge in (
+        waiting_events,
+        claims_waiting,
+        awards_unpaid,
+        leading,
+        suspended,
+        broker_connected,
+        head_contradicted,
+    ):
         gauge.labels(link).set(0)

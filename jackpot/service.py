@@ -24,8 +24,9 @@ from jackpot.ledger.errors import DRIVER_ERRORS, unreachable
 from jackpot.ledger.heads import HeadsFile, load_key
 from jackpot.ledger.migrate import migrate, require_newest
 from jackpot.ledger.quarantine import Quarantine
+from jackpot.ledger.seal import UNSEALED, Seal
 from jackpot.lobby import Lobby
-from jackpot.servers import Servers, event_keys, servers
+from jackpot.servers import Servers, event_keys, exposed, people_seal, servers
 from jackpot.share import Share
 from jackpot.signs import BoardAgent, JsonLinesHistory
 from jackpot.signs.configured import sign_board
@@ -57,6 +58,7 @@ class Service:
         directory = {table.id: table.link for table in config.tables}
         keys = event_keys(config)
         links = [link.id for link in config.links]
+        heads, seal = signed_heads(config), people_seal(config)
         lobby = Lobby(at.broker, links, directory, name, self.quarantine.keep)
         self.share = Share(links, name, pool, is_well=lambda: self.feed.connected) if config.leases.share else None
         self.leaders = [
@@ -71,7 +73,8 @@ class Service:
                 holder=name,
                 reaches_broker=lambda: self.feed.connected,
                 keys=keys,
-                heads=signed_heads(config),
+                heads=heads,
+                seal=seal,
                 share=self.share,
                 at_point=at_point,
                 # Strays get one answer: from whoever leads the first link.
@@ -117,8 +120,10 @@ async def serve(config: Config, *, at_point: Callable[[str], None] = lambda _: N
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     folder = (config.embedded.data_dir or default_data_dir()) / "signs"
     with listening(config) as door:
-        async with servers(config) as at, ledger(at) as (engine, pool):
+        async with servers(config) as at, ledger(at, people_seal(config)) as (engine, pool):
             certificates.measure(config)
+            for path, key in exposed(config).items():
+                log.warning("secret_exposed", key=key, file=str(path), hint=f"chmod 400 {path}")
             with JsonLinesHistory(folder) as history:
                 await _run(Service(config, at, pool, history, at_point), engine, door, stop)
 
@@ -132,11 +137,11 @@ def listening(config: Config) -> socket.socket:
 
 
 @asynccontextmanager
-async def ledger(at: Servers) -> AsyncIterator[tuple[AsyncEngine, asyncpg.Pool]]:
+async def ledger(at: Servers, seal: Seal = UNSEALED) -> AsyncIterator[tuple[AsyncEngine, asyncpg.Pool]]:
     """The database, at the newest schema: an engine for questions and a pool for what the leaders do beside money."""
     console = (at.console_url, at.console_password) if at.console_url else (at.database_url, at.database_password)
     async with AsyncExitStack() as stack:
-        engine = create_engine(*console)
+        engine = create_engine(*console, seal)
         stack.push_async_callback(_soon, engine.dispose)
         with unreachable(console[0]):
             if at.embedded_database:

@@ -26,6 +26,7 @@ for role in postgres migrate settle console finance audit metrics replica; do op
 cp site/passwords/{migrate,settle,console}.password site/jackpot/secrets/
 echo "db:5432:jackpot:jackpot_migrate:$(cat site/passwords/migrate.password)" >site/jackpot/secrets/migrate.pgpass  # psql's form
 "${jackpot[@]}" heads new-key --key site/jackpot/secrets/heads.key --public site/heads.pub
+"${jackpot[@]}" user new-key site/jackpot/secrets/people.key
 "${jackpot[@]}" pki event-key site/jackpot/secrets/UTH-01.event-key
 for name in jackpot migrate; do sed 's/\(db\|broker\)\.jackpot\.example/\1/' ../$name.toml >site/jackpot/$name.toml; done
 chmod 644 site/db.crt  # the database's account reads it

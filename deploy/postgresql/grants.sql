@@ -32,8 +32,12 @@ GRANT SELECT, INSERT, UPDATE (phase, n, document) ON rounds TO jackpot_settle;
 GRANT SELECT, INSERT, DELETE ON unpaid TO jackpot_settle;
 GRANT SELECT, INSERT, UPDATE (holder, epoch, expires_at, asked_by) ON leases TO jackpot_settle;
 
--- It answers what people ask of it; it asks nothing in their name.
+-- It answers what people ask of it, and looks who they are; it asks nothing in their name.
 GRANT SELECT, UPDATE (answer) ON requests TO jackpot_settle;
+GRANT SELECT ON proposals TO jackpot_settle;
+GRANT SELECT (name, role, disabled_at, confirmed_by) ON people TO jackpot_settle;
+-- `jackpot user` at the terminal: an account that was made there is confirmed by that, and by nothing that the console can do.
+GRANT EXECUTE ON FUNCTION vouch_at_terminal(text, text, bytea) TO jackpot_settle;
 
 GRANT SELECT, INSERT (at, topic, payload, code, message), DELETE ON quarantine TO jackpot_settle;
 GRANT USAGE ON SEQUENCE quarantine_id_seq TO jackpot_settle;
@@ -42,29 +46,30 @@ GRANT USAGE ON SEQUENCE quarantine_id_seq TO jackpot_settle;
 GRANT SELECT ON events, journals, entries, awards, payments, meter_reports, parameters, links, rounds, unpaid, leases,
     quarantine, postings TO jackpot_console;
 
--- A request is left and never changed; its time and its answer are not the console's to write.
-GRANT SELECT, INSERT (id, link, command) ON requests TO jackpot_console;
+-- A request is left and never changed; its time and its answer are not the console's to write. What it may say, and who must
+-- have approved it, triggers see to; that a console wrote it, its seal.
+GRANT SELECT, INSERT (id, link, command, seal) ON requests TO jackpot_console;
 
 -- The trail: who, what and from where. When is the database's word.
 GRANT SELECT, INSERT (by, action, subject, address, detail) ON audit TO jackpot_console;
 GRANT USAGE ON SEQUENCE audit_id_seq TO jackpot_console;
 
 -- A proposal is made undecided, and decided later.
-GRANT SELECT, INSERT (kind, link, command, by), UPDATE (approved_by, rejected_by, decided_at, request)
+GRANT SELECT, INSERT (kind, link, command, by, seal), UPDATE (approved_by, rejected_by, decided_at, request)
     ON proposals TO jackpot_console;
 GRANT USAGE ON SEQUENCE proposals_number_seq TO jackpot_console;
 
--- An account is disabled, never deleted, and never gets another role.
-GRANT SELECT, INSERT (name, role, password, must_change, created_by, confirmed_by),
-    UPDATE (password, must_change, disabled_at, confirmed_by) ON people TO jackpot_console;
-GRANT SELECT, INSERT (hash, person), UPDATE (seen_at, note), DELETE ON sessions TO jackpot_console;
-GRANT SELECT, INSERT (id, hash, person, label, expires_at), UPDATE (revoked_at) ON tokens TO jackpot_console;
+-- An account is made unconfirmed. It is disabled for good, never deleted, and never gets another role.
+GRANT SELECT, INSERT (name, role, password, must_change, created_by, seal),
+    UPDATE (password, must_change, disabled_at, confirmed_by, seal) ON people TO jackpot_console;
+GRANT SELECT, INSERT (hash, person, seal), UPDATE (seen_at, note), DELETE ON sessions TO jackpot_console;
+GRANT SELECT, INSERT (id, hash, person, label, expires_at, seal), UPDATE (revoked_at) ON tokens TO jackpot_console;
 GRANT SELECT, INSERT (name, address), DELETE ON login_attempts TO jackpot_console;
 GRANT USAGE ON SEQUENCE login_attempts_id_seq TO jackpot_console;
 
 -- -- finance: the books ----------------------------------------------------------------------------------------------
-GRANT SELECT ON events, journals, entries, awards, payments, meter_reports, parameters, links, rounds, unpaid, postings
-    TO jackpot_finance;
+GRANT SELECT ON events, journals, entries, awards, payments, meter_reports, parameters, links, rounds, unpaid, postings,
+    proposals TO jackpot_finance;
 
 -- -- audit: everything but what lets one in --------------------------------------------------------------------------
 GRANT SELECT ON events, journals, entries, awards, payments, meter_reports, parameters, links, rounds, unpaid, leases,

@@ -19,7 +19,8 @@ from jackpot.errors import UserError
 from jackpot.ledger.connection import CONNECT_TIMEOUT_S, connect, create_engine
 from jackpot.ledger.errors import LedgerError, reason, unreachable
 from jackpot.ledger.migrate import require_newest
-from jackpot.servers import database
+from jackpot.ledger.seal import UNSEALED, Seal
+from jackpot.servers import database, people_seal
 
 T = TypeVar("T")
 
@@ -37,6 +38,7 @@ class Ledger:
     engine: AsyncEngine
     url: str
     password: str | None = field(repr=False)
+    seal: Seal = UNSEALED
 
     def reader(self) -> AbstractAsyncContextManager[asyncpg.Connection]:
         """A connection for long reading, which can change nothing."""
@@ -55,14 +57,18 @@ class Ledger:
 
 
 @asynccontextmanager
-async def open_ledger(config: Config) -> AsyncIterator[Ledger]:
-    """The configured database; without one, the embedded server: the daemon's if it runs, else one for the while."""
-    async with database(config, console=True) as (url, password):
-        engine = create_engine(url, password)
+async def open_ledger(config: Config, *, console: bool = True, sealing: bool = False) -> AsyncIterator[Ledger]:
+    """The configured database; without one, the embedded server: the daemon's if it runs, else one for the while.
+
+    `console`: in the role that may leave requests. `sealing`: to write what only our programs may, with their key.
+    """
+    seal = people_seal(config) if sealing else UNSEALED
+    async with database(config, console=console) as (url, password):
+        engine = create_engine(url, password, seal)
         try:
             with unreachable(url):
                 await require_newest(engine)
-            yield Ledger(engine, url, password)
+            yield Ledger(engine, url, password, seal)
         except TimeoutError as error:
             raise UserError("the database took too long; try again when it is less busy") from error
         except (SQLAlchemyError, LedgerError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:

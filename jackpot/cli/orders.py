@@ -10,7 +10,7 @@ from jackpot.cli.common import open_ledger, run
 from jackpot.config import load
 from jackpot.errors import CheckFailed, UserError
 from jackpot.ledger import requests
-from jackpot.link.commands import AnyCommand
+from jackpot.link.commands import AskedCommand
 
 PATIENCE_S = 15.0
 
@@ -19,14 +19,14 @@ def identity() -> dict[str, str]:
     return {"id": str(uuid.uuid4()), "by": f"{getpass.getuser()} (terminal)"}
 
 
-def give_order(config_path: Path, link: str, order: AnyCommand) -> None:
+def give_order(config_path: Path, link: str, order: AskedCommand) -> None:
     config = load(config_path)
     if link not in {known.id for known in config.links}:
         raise UserError(f"link {link!r} is not configured; the links are {', '.join(k.id for k in config.links)}")
 
     async def leave_and_wait() -> dict[str, object] | None:
-        async with open_ledger(config) as ledger, ledger.connection() as connection:
-            await requests.leave(connection, link, order)
+        async with open_ledger(config, sealing=True) as ledger, ledger.connection() as connection:
+            await requests.leave(connection, link, order, ledger.seal)
             return await requests.answer_to(connection, order.id, PATIENCE_S)
 
     answer = run(leave_and_wait())

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from jackpot.cli.common import open_ledger, run
 from jackpot.cli.options import ConfigOption
 from jackpot.cli.output import Output, OutputOption
+from jackpot.cli.pki import event_key
 from jackpot.config import load
 from jackpot.errors import UserError
 from jackpot.people import accounts, tokens
@@ -31,7 +33,7 @@ RoleOption = Annotated[Role, typer.Option(help="What the person may do.")]
 def add(name: NameArgument, config: ConfigOption, role: RoleOption) -> None:
     """Add a person. The password is asked for, or read from standard input, and changed at the first login."""
     password = _new_password()
-    _do(config, lambda engine: accounts.add(engine, _doer(), name, role, password))
+    _vouched(config, lambda engine, own: accounts.add(engine, _doer(), name, role, password, vouching=own))
     typer.echo(f"{name} is added as {role.value} and must choose a password at the first login")
 
 
@@ -71,7 +73,7 @@ def disable(name: NameArgument, config: ConfigOption) -> None:
 def password(name: NameArgument, config: ConfigOption) -> None:
     """Set a person's password; it must be changed at the next login. All sessions end."""
     chosen = _new_password()
-    _do(config, lambda engine: accounts.set_password(engine, _doer(), name, chosen))
+    _vouched(config, lambda engine, own: accounts.set_password(engine, _doer(), name, chosen, vouching=own))
     typer.echo(f"{name} must choose a new password at the next login")
 
 
@@ -93,10 +95,32 @@ def revoke(id_: Annotated[str, typer.Argument(metavar="TOKEN_ID")], config: Conf
     typer.echo(f"token {id_} is revoked")
 
 
-def _do(config: Any, what: Callable[[AsyncEngine], Awaitable[Any]]) -> Any:
+@command.command("new-key")
+def new_key(file: Annotated[Path, typer.Argument(help="Where the key is written; `key_file` in [people].")]) -> None:
+    """Make the key that seals accounts, sessions and orders. The database's account must not be able to read it."""
+    event_key(file)  # another use of the same kind of key
+
+
+@command.command("seal")
+def seal_all(config: ConfigOption) -> None:
+    """Seal every account as it stands, once there is a key, or another. Sessions end, and tokens are made anew."""
+    if load(config).people.key_file is None:
+        raise UserError("there is nothing to seal with; name a key_file in [people]")
+    sealed = _do(config, lambda engine: accounts.seal_all(engine, _doer()))
+    typer.echo(f"sealed: {', '.join(sealed) or 'nobody is there'}")
+
+
+def _do(config: Path, what: Callable[[AsyncEngine], Awaitable[Any]]) -> Any:
+    return _vouched(config, lambda engine, _: what(engine))
+
+
+def _vouched(config: Path, what: Callable[[AsyncEngine, AsyncEngine], Awaitable[Any]]) -> Any:
+    """With the console's way to the database and the daemon's own, which confirms what is done here."""
+
     async def main() -> Any:
-        async with open_ledger(load(config)) as ledger:
-            return await what(ledger.engine)
+        read = load(config)
+        async with open_ledger(read, sealing=True) as ledger, open_ledger(read, console=False) as own:
+            return await what(ledger.engine, own.engine)
 
     try:
         return run(main())

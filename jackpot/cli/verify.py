@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import asyncpg
 import msgspec
 import typer
 from rich.console import Console
@@ -24,6 +25,7 @@ from jackpot.ledger.verify import BreakError, Verified, links_in, verify
 from jackpot.link.changes import Decision
 from jackpot.link.events import Event, TableEvent
 from jackpot.link.gaming_day import GamingDay
+from jackpot.people import approvals
 from jackpot.wire import codec
 
 
@@ -128,10 +130,16 @@ async def _walk(
                     verified = await verify(
                         connection, name, LANGUAGE, kept_heads=heads, gaming_day=gaming_day, progress=advance
                     )
+                    await _require_approval(connection, name)
                 except BreakError as broken:
                     return done, broken
                 done.append(verified)
     return done, None
+
+
+async def _require_approval(connection: asyncpg.Connection, link: str) -> None:
+    for n in await approvals.unapproved(connection, link):
+        raise BreakError(link, n, "it changes money, and no two people have agreed on it")
 
 
 def _kept_heads(texts: list[str]) -> dict[str, dict[int, bytes]]:

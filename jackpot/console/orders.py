@@ -13,7 +13,8 @@ from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from jackpot.ledger.schema import requests
-from jackpot.link.commands import AnyCommand
+from jackpot.ledger.seal import seal_of
+from jackpot.link.commands import AskedCommand
 from jackpot.people.audit import Doer, note
 
 PATIENCE_S: Final = 6.0
@@ -28,22 +29,23 @@ class Answer:
     request: str
 
 
-def command_from(doer: Doer, **fields: Any) -> AnyCommand:
+def command_from(doer: Doer, **fields: Any) -> AskedCommand:
     """A command in the name of this person. Raises msgspec.ValidationError if it cannot be one."""
-    command: AnyCommand = msgspec.convert({"id": str(uuid.uuid4()), "by": doer.name, **fields}, AnyCommand)
+    command: AskedCommand = msgspec.convert({"id": str(uuid.uuid4()), "by": doer.name, **fields}, AskedCommand)
     return command
 
 
-async def order(engine: AsyncEngine, doer: Doer, link: str, command: AnyCommand) -> Answer:
+async def order(engine: AsyncEngine, doer: Doer, link: str, command: AskedCommand) -> Answer:
     async with engine.begin() as connection:
         await leave(connection, link, command)
         await note(connection, doer, command.type, link, **msgspec.to_builtins(command))
     return await answer_to(engine, command.id)
 
 
-async def leave(connection: AsyncConnection, link: str, command: AnyCommand) -> None:
+async def leave(connection: AsyncConnection, link: str, command: AskedCommand) -> None:
     document = msgspec.to_builtins(command)
-    await connection.execute(insert(requests).values(id=command.id, link=link, command=document))
+    sealed = seal_of(connection).of("requests", command.id, link, document)
+    await connection.execute(insert(requests).values(id=command.id, link=link, command=document, seal=sealed))
 
 
 async def answer_to(engine: AsyncEngine, request: str) -> Answer:

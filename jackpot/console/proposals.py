@@ -1,7 +1,7 @@
 """Changes of money and of its parameters: one person proposes, another approves, and only then the desk is asked.
 
-The same rule stands in the server (here), in the database (checks and a trigger of `proposals`, a check of `requests`)
-and in the ledger, which keeps both names.
+The same rule stands in the server (here), in the database (checks and triggers of `proposals` and `requests`), with the
+link's leader (`people/approvals.py`) and in the ledger, which keeps both names.
 """
 
 import datetime as dt
@@ -17,7 +17,8 @@ from jackpot.console.inputs import Adjustment, ParametersChange
 from jackpot.console.orders import Answer, answer_to, leave
 from jackpot.console.read import PAGE_ROWS
 from jackpot.ledger.schema import links, proposals, requests
-from jackpot.link.commands import AnyCommand, NotPossible, parameters_from
+from jackpot.ledger.seal import seal_of
+from jackpot.link.commands import MoneyCommand, NotPossible, parameters_from
 from jackpot.people.audit import Doer, note
 from jackpot.people.roles import May
 
@@ -84,9 +85,17 @@ async def _propose(connection: AsyncConnection, doer: Doer, kind: Kind, link: st
     opened = select(links.c.link).where(links.c.link == link, links.c.parameters.is_not(None))
     if (await connection.execute(opened)).first() is None:
         raise NotThere(f"There is no link {link}.")
+    # Its id is the order's: what was proposed once is ordered once.
+    proposed = {**command, "by": doer.name, "id": str(uuid.uuid4())}
     added = await connection.execute(
         insert(proposals)
-        .values(kind=kind, link=link, by=doer.name, command={**command, "by": doer.name})
+        .values(
+            kind=kind,
+            link=link,
+            by=doer.name,
+            command=proposed,
+            seal=seal_of(connection).of("proposals", kind, link, proposed),
+        )
         .returning(proposals.c.number)
     )
     number = int(added.scalar_one())
@@ -99,8 +108,9 @@ async def approve(engine: AsyncEngine, doer: Doer, kind: Kind, number: int) -> A
         row = await _undecided(connection, kind, number)
         if row.by == doer.name:
             raise ProposalRefused("You proposed this yourself; somebody else must approve it.")
-        names = {"id": str(uuid.uuid4()), "approved_by": doer.name}
-        command: AnyCommand = msgspec.convert({**row.command, **names}, AnyCommand)
+        if not seal_of(engine).fits(row.seal, "proposals", kind, row.link, row.command):
+            raise ProposalRefused(f"No console has written proposal {number}. Do not approve it; tell the auditor.")
+        command: MoneyCommand = msgspec.convert({**row.command, "approved_by": doer.name}, MoneyCommand)
         await leave(connection, row.link, command)
         await _decide(connection, number, approved_by=doer.name, request=command.id)
         await note(connection, doer, f"{kind}.approved", row.link, proposal=number, request=command.id)

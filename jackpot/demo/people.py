@@ -18,7 +18,7 @@ LOGINS: Final = {
 }
 """Two of them are needed to change money: one proposes, another approves."""
 
-_DEMO: Final = Doer("demo", TERMINAL)
+_DEMO: Final = Doer("demo (terminal)", TERMINAL)
 
 
 def kept_password(path: Path) -> tuple[str, bool]:
@@ -37,7 +37,7 @@ async def open_accounts(database_url: str, password: str, *, new: bool) -> None:
         there = {account.name for account in await accounts.listed(engine)}
         for name, role in LOGINS.items():
             if name not in there:
-                await accounts.add(engine, _DEMO, name, role, password, must_change=False)
+                await accounts.add(engine, _DEMO, name, role, password, must_change=False, vouching=engine)
             elif new:
                 await accounts.set_password(engine, Doer(name, _DEMO.address), name, password)
     finally:

@@ -7,6 +7,8 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from jackpot.ledger.seal import UNSEALED, Seal
+
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
 
@@ -100,7 +102,7 @@ async def connect_writer(url: str, password: str | None = None) -> asyncpg.Conne
     )
 
 
-def create_engine(url: str, password: str | None = None) -> AsyncEngine:
+def create_engine(url: str, password: str | None = None, seal: Seal = UNSEALED) -> AsyncEngine:
     async def by_the_driver() -> asyncpg.Connection:
         """Which reads all of the URL: sslmode and sslrootcert too."""
         return await connect(
@@ -110,4 +112,10 @@ def create_engine(url: str, password: str | None = None) -> AsyncEngine:
             server_settings={"application_name": "jackpot", "idle_in_transaction_session_timeout": "30s"},
         )
 
-    return create_async_engine("postgresql+asyncpg://", async_creator=by_the_driver, pool_pre_ping=True, pool_size=4)
+    return create_async_engine(
+        "postgresql+asyncpg://",
+        async_creator=by_the_driver,
+        pool_pre_ping=True,
+        pool_size=4,
+        execution_options=seal.on_engine,
+    )

@@ -10,7 +10,8 @@ import msgspec
 from jackpot.errors import UserError
 from jackpot.ledger.connection import AnyConnection
 from jackpot.ledger.errors import translated
-from jackpot.link.commands import AnyCommand
+from jackpot.ledger.seal import UNSEALED, Seal
+from jackpot.link.commands import AskedCommand
 
 POLL_S = 0.2
 
@@ -18,20 +19,26 @@ POLL_S = 0.2
 @dataclass(frozen=True, slots=True)
 class Request:
     id: str
-    command: AnyCommand | None
-    """None if it cannot be read, as one of another version may be: it is refused."""
+    command: AskedCommand | None
+    """None if it cannot be read, as one of another version may be, or is none that people may ask for."""
+    sealed: bool = True
+    """Whether one of our programs has left it, as far as the key tells."""
 
 
-async def leave(connection: AnyConnection, link: str, command: AnyCommand) -> None:
+async def leave(connection: AnyConnection, link: str, command: AskedCommand, seal: Seal = UNSEALED) -> None:
     encoded = msgspec.json.encode(command)
     try:
-        msgspec.json.decode(encoded, type=AnyCommand)
+        msgspec.json.decode(encoded, type=AskedCommand)
     except msgspec.ValidationError as error:
         key = str(error).rpartition("`$.")[2].rstrip("`")
         raise UserError(f"{key} cannot be recorded: it is empty, too long, or has control characters") from error
     with translated():
         await connection.execute(
-            "INSERT INTO requests (id, link, command) VALUES ($1, $2, $3::jsonb)", command.id, link, encoded.decode()
+            "INSERT INTO requests (id, link, command, seal) VALUES ($1, $2, $3::jsonb, $4)",
+            command.id,
+            link,
+            encoded.decode(),
+            seal.of("requests", command.id, link, msgspec.to_builtins(command)),
         )
 
 
@@ -48,18 +55,26 @@ async def answer_to(connection: AnyConnection, request: str, patience_s: float) 
         await asyncio.sleep(POLL_S)
 
 
-async def waiting(connection: AnyConnection, link: str) -> list[Request]:
+async def waiting(connection: AnyConnection, link: str, seal: Seal = UNSEALED) -> list[Request]:
     """The link's requests that have no answer yet, oldest first."""
     with translated():
         rows = await connection.fetch(
-            "SELECT id, command FROM requests WHERE link = $1 AND answer IS NULL ORDER BY created_at LIMIT 100", link
+            "SELECT id, command, seal FROM requests WHERE link = $1 AND answer IS NULL ORDER BY created_at LIMIT 100",
+            link,
         )
-    return [Request(row["id"], _read(row["id"], row["command"])) for row in rows]
+    return [
+        Request(
+            row["id"],
+            _read(row["id"], row["command"]),
+            seal.fits(row["seal"], "requests", row["id"], link, json.loads(row["command"])),
+        )
+        for row in rows
+    ]
 
 
-def _read(request: str, document: str) -> AnyCommand | None:
+def _read(request: str, document: str) -> AskedCommand | None:
     try:
-        command: AnyCommand = msgspec.json.decode(document, type=AnyCommand)
+        command: AskedCommand = msgspec.json.decode(document, type=AskedCommand)
     except msgspec.ValidationError:
         return None
     return command if command.id == request else None

@@ -1,7 +1,8 @@
 """The tables of the ledger.
 
 The database itself refuses journals that do not balance (checks below), a changed fact, and a commit that is not
-serializable or not durable (triggers of the first migration).
+serializable or not durable (triggers of the first migration); and an order that its proposer and its approver may not
+give (checks below, triggers of the fourth).
 """
 
 from sqlalchemy import (
@@ -51,6 +52,10 @@ def _possible(suffix: str) -> str:
 
 def _time(name: str = "at") -> Column[object]:
     return Column(name, DateTime(timezone=True), nullable=False)
+
+
+def _seal() -> Column[bytes]:
+    return Column("seal", LargeBinary, comment="by a key that the database does not have; null: there was none")
 
 
 # -- facts: append-only ------------------------------------------------------------------------------------------
@@ -248,6 +253,12 @@ requests = Table(
     Column("command", JSONB, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("answer", JSONB, comment="null while the desk has not taken it"),
+    _seal(),
+    CheckConstraint(
+        "coalesce(command ->> 'id' = id AND command ->> 'by' <> 'controller' AND command ->> 'type' IN "
+        "('link.suspended', 'link.resumed', 'round.concluded', 'balance.adjusted', 'parameters.changed'), false)",
+        name="asked",
+    ),
     Index("requests_waiting_idx", "link", postgresql_where=text("answer IS NULL")),
 )
 
@@ -275,6 +286,7 @@ people = Table(
     Column("created_by", Text, nullable=False),
     Column("disabled_at", DateTime(timezone=True)),
     Column("confirmed_by", Text, comment="null: another has set the password, and nobody looked yet"),
+    _seal(),
     CheckConstraint("name ~ '^[a-z][a-z0-9._-]{1,63}$'", name="plain_name"),
     CheckConstraint(
         "role IN ('dealer', 'pit_supervisor', 'pit_manager', 'finance', 'auditor', 'engineer')", name="known_role"
@@ -290,6 +302,7 @@ sessions = Table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("seen_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("note", JSONB, comment="what the next page says about the last action"),
+    _seal(),
     Index(None, "person"),
 )
 
@@ -303,7 +316,9 @@ tokens = Table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("expires_at", DateTime(timezone=True), nullable=False),
     Column("revoked_at", DateTime(timezone=True)),
+    _seal(),
     UniqueConstraint("hash"),
+    CheckConstraint("expires_at <= created_at + interval '366 days'", name="end"),
     Index(None, "person"),
 )
 
@@ -347,21 +362,20 @@ proposals = Table(
     Column("rejected_by", Text, ForeignKey("people.name"), comment="its own proposer may withdraw it so"),
     Column("decided_at", DateTime(timezone=True)),
     Column("request", Text, ForeignKey("requests.id"), comment="null until it is approved"),
+    _seal(),
     CheckConstraint("kind IN ('adjustment', 'parameters')", name="known_kind"),
     CheckConstraint("by <> approved_by", name="four_eyes"),
     CheckConstraint("approved_by IS NULL OR rejected_by IS NULL", name="one_decision"),
     CheckConstraint("(decided_at IS NULL) = (approved_by IS NULL AND rejected_by IS NULL)", name="decided"),
     CheckConstraint("(request IS NULL) = (approved_by IS NULL)", name="requested"),
+    CheckConstraint(
+        "coalesce(command ->> 'by' = by AND command ->> 'id' IS NOT NULL AND (kind, command ->> 'type') IN "
+        "(('adjustment', 'balance.adjusted'), ('parameters', 'parameters.changed')), false)",
+        name="of_a_kind",
+    ),
     Index("proposals_waiting_idx", "kind", postgresql_where=text("decided_at IS NULL")),
     Index(None, "kind", "number"),
 )
 
-requests.append_constraint(
-    CheckConstraint(
-        "command ->> 'type' NOT IN ('balance.adjusted', 'parameters.changed') "
-        "OR (command ->> 'approved_by' IS NOT NULL AND command ->> 'approved_by' <> command ->> 'by')",
-        name="four_eyes",
-    )
-)
 # Commands are a handful among millions of events: without their own index the audit trail would read them all.
 Index("events_commands_idx", events.c.at, events.c.link, events.c.n, postgresql_where=events.c.table_id.is_(None))

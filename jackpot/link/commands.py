@@ -1,7 +1,7 @@
 """What a person with the right to do so does to a link. Recorded and chained like a table's events.
 
-`by` asked for it and, where money or its parameters change, `approved_by` is somebody else: the desk that takes
-the command sees to that, the ledger keeps both names.
+`by` asked for it and, where money or its parameters change, `approved_by` is somebody else: whoever hands the command
+to the desk sees to that, the ledger keeps both names.
 """
 
 from collections.abc import Iterable
@@ -76,9 +76,13 @@ class RoundConcluded(Command, frozen=True, kw_only=True, tag="round.concluded"):
     outcome: Literal["settled", "void"]
 
 
-AnyCommand = (
-    LinkOpened | TablesConfigured | LinkSuspended | LinkResumed | ParametersChanged | BalanceAdjusted | RoundConcluded
-)
+MoneyCommand = ParametersChanged | BalanceAdjusted
+"""What takes two people."""
+
+AskedCommand = LinkSuspended | LinkResumed | RoundConcluded | MoneyCommand
+"""What people may ask for. The others are the controller's own, from its configuration."""
+
+AnyCommand = LinkOpened | TablesConfigured | AskedCommand
 
 
 class NotPossible(Exception):
@@ -113,6 +117,8 @@ def carry_out(state: LinkState, command: AnyCommand, *, at: str) -> Accepted:
 def _decide(state: LinkState, command: AnyCommand, at: str) -> Accepted:
     match command:
         case LinkOpened():
+            if state.parameters_version != 0:
+                raise NotPossible("The link is open already; its parameters are changed by two people.")
             parameters = parameters_from(command.parameters)
             reset = micros(parameters.reset_cents)
             opening = post(state.balances, Kind.OPENING, pool=reset, house=-reset)

@@ -35,7 +35,8 @@ class LinkState:
     link: str
     tables: dict[str, Table]
     parameters: Parameters
-    parameters_version: int = 1
+    parameters_version: int = 0
+    """0 until it is opened."""
     parameters_next: Parameters | None = None
     """Approved, and in force from the next win of the whole jackpot on."""
     balances: Balances = field(default_factory=Balances)

@@ -11,8 +11,9 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from jackpot.ledger.schema import audit, login_attempts, people, sessions
+from jackpot.ledger.seal import seal_of
 from jackpot.people import passwords
-from jackpot.people.accounts import NAME, Person
+from jackpot.people.accounts import NAME, SEALED, Person, is_ours
 from jackpot.people.audit import Doer, note
 from jackpot.people.roles import Role, only_watches
 
@@ -59,7 +60,8 @@ async def log_in(engine: AsyncEngine, name: str, password: str, address: str) ->
         await connection.execute(
             delete(sessions).where(sessions.c.person == name, sessions.c.created_at < func.now() - WHOLE)
         )
-        await connection.execute(insert(sessions).values(hash=_hash(secret), person=name))
+        sealed = seal_of(engine).of("sessions", name, _hash(secret))
+        await connection.execute(insert(sessions).values(hash=_hash(secret), person=name, seal=sealed))
         await note(connection, Doer(name, address), "login.accepted", name)
     return secret
 
@@ -68,9 +70,10 @@ async def check_password(engine: AsyncEngine, name: str, password: str, address:
     doer = Doer(name if NAME.fullmatch(name) else UNREADABLE_NAME, address)
     attempt = await _attempt(engine, doer)
     async with engine.connect() as connection:
-        query = select(people.c.password).where(people.c.name == doer.name, people.c.disabled_at.is_(None))
-        stored = (await connection.execute(query)).scalar()
-    fits = await passwords.fits(password, stored)
+        query = select(*SEALED, people.c.seal).where(people.c.name == doer.name, people.c.disabled_at.is_(None))
+        row = (await connection.execute(query)).first()
+    ours = row is not None and is_ours(seal_of(engine), row)
+    fits = await passwords.fits(password, row.password if row is not None and ours else None)
     async with engine.begin() as connection:
         if fits:
             await connection.execute(delete(login_attempts).where(login_attempts.c.id == attempt))
@@ -128,10 +131,9 @@ async def find(engine: AsyncEngine, secret: str, *, used: bool = True) -> Sessio
             sessions.c.note,
             (func.now() - sessions.c.created_at).label("age"),
             (func.now() - sessions.c.seen_at).label("idle"),
-            people.c.name,
-            people.c.role,
-            people.c.must_change,
-            people.c.confirmed_by,
+            sessions.c.seal.label("session_seal"),
+            *SEALED,
+            people.c.seal,
         )
         .join(people)
         .where(sessions.c.hash == _hash(secret), people.c.disabled_at.is_(None))
@@ -139,6 +141,9 @@ async def find(engine: AsyncEngine, secret: str, *, used: bool = True) -> Sessio
     async with engine.connect() as connection:
         row = (await connection.execute(query)).first()
     if row is None:
+        return None
+    seal = seal_of(engine)
+    if not seal.fits(row.session_seal, "sessions", row.name, _hash(secret)) or not is_ours(seal, row):
         return None
     role = Role(row.role)
     if row.age > WHOLE or row.idle > (WHOLE if only_watches(role) else IDLE):

@@ -10,7 +10,8 @@ from sqlalchemy import func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from jackpot.ledger.schema import people, tokens
-from jackpot.people.accounts import AccountRefused, Person
+from jackpot.ledger.seal import seal_of
+from jackpot.people.accounts import SEALED, AccountRefused, Person, is_ours
 from jackpot.people.audit import Doer, note
 from jackpot.people.roles import Role
 
@@ -38,18 +39,20 @@ async def issue(engine: AsyncEngine, doer: Doer, person: str, label: str, *, day
         raise AccountRefused(f"A token lasts 1 to {DAYS} days.")
     name, secret = secrets.token_hex(4), PREFIX + secrets.token_urlsafe(32)
     row = {"id": name, "hash": _hash(secret), "person": person, "label": label}
+    sealed = seal_of(engine).of("tokens", person, row["hash"])
     async with engine.begin() as connection:
         query = select(people.c.name).where(people.c.name == person, people.c.disabled_at.is_(None))
         if (await connection.execute(query)).first() is None:
             raise AccountRefused(f"There is no account {person} in use.")
-        await connection.execute(insert(tokens).values(**row, expires_at=func.now() + dt.timedelta(days=days)))
+        ends = func.now() + dt.timedelta(days=days)
+        await connection.execute(insert(tokens).values(**row, expires_at=ends, seal=sealed))
         await note(connection, doer, "token.issued", person, token=name, label=label)
     return secret
 
 
 async def find(engine: AsyncEngine, secret: str) -> Person | None:
     query = (
-        select(people.c.name, people.c.role, people.c.confirmed_by)
+        select(*SEALED, people.c.seal, tokens.c.seal.label("token_seal"))
         .join(tokens, tokens.c.person == people.c.name)
         .where(
             tokens.c.hash == _hash(secret),
@@ -60,7 +63,12 @@ async def find(engine: AsyncEngine, secret: str) -> Person | None:
     )
     async with engine.connect() as connection:
         row = (await connection.execute(query)).first()
-    return None if row is None else Person(row.name, Role(row.role), row.confirmed_by is not None)
+    if row is None:
+        return None
+    seal = seal_of(engine)
+    if not seal.fits(row.token_seal, "tokens", row.name, _hash(secret)) or not is_ours(seal, row):
+        return None
+    return Person(row.name, Role(row.role), row.confirmed_by is not None)
 
 
 async def listed(engine: AsyncEngine, person: str) -> list[Token]:

@@ -6,10 +6,12 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from jackpot.link.commands import BalanceAdjusted
 from tests.acceptance import processes
 from tests.acceptance.conftest import SUSPENDED_LINK as LINK
 from tests.acceptance.integrator import Integrator, event
 from tests.acceptance.processes import Daemon
+from tests.ledger.agreed import agree
 
 
 def order(daemon: Daemon, command: str, reason: str, link: str = LINK) -> processes.Finished:
@@ -93,8 +95,9 @@ async def test_a_request_that_cannot_be_read_is_answered_and_harms_nobody(
     pit: Integrator, daemon: Daemon, ledger: asyncpg.Connection
 ) -> None:
     """As an older or newer program might leave it."""
+    command = {"type": "link.suspended", "id": "from-the-future", "by": "anna", "reason": {"code": 7}}
     await ledger.execute(
-        "INSERT INTO requests (id, link, command) VALUES ('from-the-future', $1, '{\"type\": \"link.painted\"}')", LINK
+        "INSERT INTO requests (id, link, command) VALUES ('from-the-future', $1, $2::jsonb)", LINK, json.dumps(command)
     )
     done = order(daemon, "resume", "just to see that orders are taken")
     assert (done.returncode, done.stderr) == (0, "")
@@ -117,19 +120,10 @@ async def test_without_a_daemon_the_order_stands(ledger_url: str, tmp_path: Path
 async def test_an_order_of_more_than_the_ledger_can_hold_is_refused_and_play_goes_on(
     pit: Integrator, daemon: Daemon, ledger: asyncpg.Connection
 ) -> None:
-    adjusted = {
-        "type": "balance.adjusted",
-        "id": "too-much",
-        "by": "anna",
-        "approved_by": "ben",
-        "reason": "a slip of the pen",
-        "account": "reserve",
-        "amount_cents": 2**53 - 1,
-    }
+    names = {"id": "too-much", "by": "anna", "approved_by": "ben"}
+    adjusted = BalanceAdjusted(**names, reason="a slip of the pen", account="reserve", amount_cents=2**53 - 1)
     before = await ledger.fetchval("SELECT reserve FROM links WHERE link = $1", LINK)
-    await ledger.execute(
-        "INSERT INTO requests (id, link, command) VALUES ('too-much', $1, $2::jsonb)", LINK, json.dumps(adjusted)
-    )
+    await agree(ledger, LINK, adjusted)
     done = order(daemon, "resume", "it is the next order, and waits for the one before it")
     assert (done.returncode, done.stderr) == (0, "")
     assert await ledger.fetchval("SELECT answer ->> 'status' FROM requests WHERE id = 'too-much'") == "refused"

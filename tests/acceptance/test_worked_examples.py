@@ -8,13 +8,16 @@ import asyncio
 import json
 import uuid
 from collections.abc import Awaitable, Callable
+from typing import Literal
 
 import asyncpg
 import pytest
 
+from jackpot.link.commands import BalanceAdjusted
 from tests.acceptance.conftest import LINK, OTHER_LINK
 from tests.acceptance.integrator import Integrator, Table
 from tests.acceptance.processes import patience_s
+from tests.ledger.agreed import agree
 
 J = 48_000_000
 RESET = 10_000_000
@@ -23,21 +26,12 @@ Display = Callable[[int], Awaitable[None]]
 NewTable = Callable[[str], Table]
 
 
-async def adjust(ledger: asyncpg.Connection, link: str, account: str, amount_cents: int) -> None:
-    command = {
-        "type": "balance.adjusted",
-        "id": str(uuid.uuid4()),
-        "by": "anna",
-        "approved_by": "ben",
-        "reason": "to the example",
-        "account": account,
-        "amount_cents": amount_cents,
-    }
-    await ledger.execute(
-        "INSERT INTO requests (id, link, command) VALUES ($1, $2, $3::jsonb)", command["id"], link, json.dumps(command)
-    )
+async def adjust(ledger: asyncpg.Connection, link: str, account: Literal["pool", "reserve"], amount_cents: int) -> None:
+    names = {"id": str(uuid.uuid4()), "by": "anna", "approved_by": "ben"}
+    command = BalanceAdjusted(**names, reason="to the example", account=account, amount_cents=amount_cents)
+    await agree(ledger, link, command)
     async with asyncio.timeout(patience_s(30)):
-        while (found := await ledger.fetchval("SELECT answer FROM requests WHERE id = $1", command["id"])) is None:
+        while (found := await ledger.fetchval("SELECT answer FROM requests WHERE id = $1", command.id)) is None:
             await asyncio.sleep(0.02)
     assert json.loads(found)["status"] == "accepted", found
 

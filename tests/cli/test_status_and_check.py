@@ -72,6 +72,19 @@ def test_what_is_wrong_is_named_with_its_fix(tmp_path: Path) -> None:
     assert "plug the adapter in" in fixes["board"]
 
 
+@pytest.mark.parametrize(
+    ("mode", "is_bad"), [(0o644, True), (0o606, True), (0o660, True), (0o640, False), (0o400, False)]
+)
+def test_a_secret_that_others_may_read_is_found(tmp_path: Path, mode: int, is_bad: bool) -> None:
+    config, secret = tmp_path / "jackpot.toml", tmp_path / "mqtt.password"
+    secret.write_text("hush\n")
+    secret.chmod(mode)
+    nowhere = processes.configuration("postgresql://jackpot@127.0.0.1:1/jackpot", "mqtt://127.0.0.1:1", FLOOR)
+    config.write_text(nowhere.replace("[mqtt]\n", f'[mqtt]\nusername = "u"\npassword_file = "{secret}"\n'))
+    found = ("secrets", f"chmod 400 {secret}")
+    assert (found in bad(checked(config)[1])) is is_bad
+
+
 def test_what_is_no_port_is_no_board(tmp_path: Path, daemon: Daemon) -> None:
     config = tmp_path / "jackpot.toml"
     ports = (config, "/dev/null")

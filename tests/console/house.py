@@ -24,7 +24,7 @@ from tests.brokers import free_port
 from tests.servers import RestartableBroker
 
 PASSWORD = "correct horse battery"
-INSTALLER = Doer("installer", "terminal")
+INSTALLER = Doer("installer (terminal)", "terminal")
 PEOPLE = {
     "dora": Role.DEALER,
     "sam": Role.PIT_SUPERVISOR,
@@ -49,7 +49,7 @@ WALL = {"width": 3840, "height": 2160}
 
 async def hire(engine: AsyncEngine) -> None:
     for name, role in PEOPLE.items():
-        await accounts.add(engine, INSTALLER, name, role, PASSWORD, must_change=False)
+        await accounts.add(engine, INSTALLER, name, role, PASSWORD, must_change=False, vouching=engine)
 
 
 @dataclass

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import func, insert, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from jackpot.console import orders
@@ -20,6 +20,7 @@ PARAMETERS = {
     "currency": "SGD", "unit_cents": 500, "increment_bp": 2500, "reserve_bp": 310, "reset_cents": 15_000_000,
     "shared_straight_flush": "successive", "ceiling_cents": None,
 }  # fmt: skip
+TYPES = {"adjustment": "balance.adjusted", "parameters": "parameters.changed"}
 CHANGE = {"link": LINK, "effective": "next_win", "reason": "new terms", "parameters": PARAMETERS}
 
 
@@ -69,20 +70,53 @@ async def test_nobody_approves_his_own_proposal(office: Office) -> None:
 
 async def test_the_database_refuses_it_too(office: Office) -> None:
     number = await proposed(office, "fritz")
-    forged = {"approved_by": "fritz", "decided_at": func.now(), "request": "forged"}
+    command = {**(await row(office, number)).command, "approved_by": "fritz"}
+    forged = {"approved_by": "fritz", "decided_at": func.now(), "request": command["id"]}
     async with office.engine.connect() as connection:
-        await connection.execute(insert(requests).values(id="forged", link=LINK, command={}))
+        await connection.execute(insert(requests).values(id=command["id"], link=LINK, command=command))
         with pytest.raises(IntegrityError, match="proposals_four_eyes"):
             await connection.execute(update(proposals).where(proposals.c.number == number).values(**forged))
 
 
-@pytest.mark.parametrize("approved_by", [{}, {"approved_by": "fritz"}, {"approved_by": None}])
+@pytest.mark.parametrize("approved_by", [{}, {"approved_by": "fritz"}, {"approved_by": None}, {"approved_by": "flora"}])
 @pytest.mark.parametrize("type_", ["balance.adjusted", "parameters.changed"])
-async def test_no_request_for_money_has_one_name(office: Office, type_: str, approved_by: dict[str, Any]) -> None:
+async def test_no_request_for_money_without_an_approved_proposal(
+    office: Office, type_: str, approved_by: dict[str, Any]
+) -> None:
     command = {"type": type_, "id": "forged", "by": "fritz", "reason": "alone", **approved_by}
-    with pytest.raises(IntegrityError, match="requests_four_eyes"):
+    with pytest.raises(DBAPIError, match="no two people have agreed on request forged"):
         async with office.engine.begin() as connection:
             await connection.execute(insert(requests).values(id="forged", link=LINK, command=command))
+
+
+async def test_a_request_says_what_was_proposed_and_on_its_link(office: Office) -> None:
+    number = await proposed(office, "fritz")
+    command = {**(await row(office, number)).command, "approved_by": "flora"}
+    approval = {"approved_by": "flora", "decided_at": func.now(), "request": command["id"]}
+    for link, said in ((LINK, {**command, "amount_cents": 9**9}), (OTHER_LINK, command), (LINK, {**command, "x": 1})):
+        async with office.engine.connect() as connection:
+            await connection.execute(insert(requests).values(id=command["id"], link=link, command=said))
+            await connection.execute(update(proposals).where(proposals.c.number == number).values(**approval))
+            with pytest.raises(DBAPIError, match="no two people have agreed"):
+                await connection.commit()
+    assert (await row(office, number)).decided_at is None
+
+
+async def test_when_it_was_decided_is_the_databases_word(office: Office) -> None:
+    number = await proposed(office, "fritz")
+    async with office.engine.begin() as connection:
+        early = {"rejected_by": "fritz", "decided_at": text("'2020-01-01Z'")}
+        await connection.execute(update(proposals).where(proposals.c.number == number).values(**early))
+    decided = await row(office, number)
+    assert decided.decided_at >= decided.at
+
+
+async def test_nobody_rejects_what_is_not_his_to_decide(office: Office) -> None:
+    number = await proposed(office, "fritz")
+    rejection = update(proposals).where(proposals.c.number == number).values(rejected_by="dora", decided_at=func.now())
+    with pytest.raises(DBAPIError, match="dora may not approve this"):
+        async with office.engine.begin() as connection:
+            await connection.execute(rejection)
 
 
 @pytest.mark.parametrize("role", list(Role))
@@ -98,13 +132,17 @@ async def test_the_database_knows_who_may_propose_and_approve(
 ) -> None:
     """The trigger and the table of permissions say the same."""
     someone = OF_ROLE[role]
-    fields = {"kind": kind, "link": LINK, "command": {}}
+
+    def fields(by: str) -> dict[str, Any]:
+        command = {"type": TYPES[kind], "id": "try", "by": by}
+        return {"kind": kind, "link": LINK, "by": by, "command": command}
+
     async with office.engine.connect() as connection:
-        await _tried(connection, insert(proposals).values(**fields, by=someone), allowed=may(role, propose))
+        await _tried(connection, insert(proposals).values(**fields(someone)), allowed=may(role, propose))
         await connection.rollback()
-        await connection.execute(insert(requests).values(id="try", link=LINK, command={}))
         proposer = "fritz" if someone != "fritz" else "flora"
-        added = await connection.execute(insert(proposals).values(**fields, by=proposer).returning(proposals.c.number))
+        await connection.execute(insert(requests).values(id="try", link=LINK, command=fields(proposer)["command"]))
+        added = await connection.execute(insert(proposals).values(**fields(proposer)).returning(proposals.c.number))
         decision = {"approved_by": someone, "decided_at": func.now(), "request": "try"}
         approval = update(proposals).where(proposals.c.number == added.scalar_one()).values(**decision)
         await _tried(connection, approval, allowed=may(role, approve))

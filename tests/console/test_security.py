@@ -26,7 +26,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 async def person(office: Office, name: str, role: Role = Role.FINANCE, *, must_change: bool = False) -> str:
     """Somebody whom only this test knows."""
-    await accounts.add(office.engine, INSTALLER, name, role, PASSWORD, must_change=must_change)
+    await accounts.add(office.engine, INSTALLER, name, role, PASSWORD, must_change=must_change, vouching=office.engine)
     return name
 
 

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy import update
 from typer.testing import CliRunner
 
 from jackpot.cli import user
 from jackpot.errors import UserError
 from jackpot.ledger.connection import create_engine
-from jackpot.people import sessions, tokens
+from jackpot.ledger.schema import people
+from jackpot.ledger.seal import Seal
+from jackpot.people import accounts, sessions, tokens
+from jackpot.people.audit import Doer
 from tests.console.office import console
 
 PASSWORD = "a long walk in the rain"
@@ -60,6 +64,49 @@ def test_what_cannot_be_done_is_said_in_one_line(
 ) -> None:
     with pytest.raises(UserError, match=why):
         run(config, *arguments, typed=typed)
+
+
+async def test_a_key_seals_the_accounts_that_are_there(config: Path, ledger_url: str, tmp_path: Path) -> None:
+    """Until then nobody comes in: whoever wrote them had no key."""
+    await to_thread(run, config, "add", "emil", "--role", "engineer", typed=PASSWORD)
+    key = tmp_path / "people.key"
+    made = CliRunner().invoke(user.command, ["new-key", str(key)])
+    assert (made.exit_code, key.stat().st_mode & 0o777) == (0, 0o600)
+    engine = create_engine(ledger_url, seal=Seal(bytes.fromhex(key.read_text())))
+    try:
+        with pytest.raises(sessions.LoginRefused):
+            await sessions.log_in(engine, "emil", PASSWORD, "here")
+        with pytest.raises(UserError, match="name a key_file"):
+            await to_thread(run, config, "seal")
+        config.write_text(config.read_text() + f'[people]\nkey_file = "{key}"\n')
+        assert await to_thread(run, config, "seal") == "sealed: emil"
+        assert await sessions.find(engine, await sessions.log_in(engine, "emil", PASSWORD, "here")) is not None
+        assert await accounts.forged(engine) == []
+    finally:
+        await engine.dispose()
+
+
+async def test_an_account_that_somebody_changed_is_mended_here_alone(
+    config: Path, ledger_url: str, tmp_path: Path
+) -> None:
+    key = tmp_path / "people.key"
+    CliRunner().invoke(user.command, ["new-key", str(key)])
+    config.write_text(config.read_text() + f'[people]\nkey_file = "{key}"\n')
+    await to_thread(run, config, "add", "fritz", "--role", "finance", typed=PASSWORD)
+    engine = create_engine(ledger_url, seal=Seal(bytes.fromhex(key.read_text())))
+    try:
+        async with engine.begin() as connection:
+            await connection.execute(update(people).values(must_change=False))
+        assert await accounts.forged(engine) == ["fritz"]
+        with pytest.raises(accounts.AccountRefused, match="jackpot user password fritz"):
+            await accounts.set_password(engine, Doer("emil", "10.0.0.1"), "fritz", PASSWORD)
+        await to_thread(run, config, "password", "fritz", typed=PASSWORD)
+        assert await accounts.forged(engine) == []
+        session = await sessions.find(engine, await sessions.log_in(engine, "fritz", PASSWORD, "here"))
+        assert session is not None
+        assert session.person.confirmed
+    finally:
+        await engine.dispose()
 
 
 async def test_a_password_set_here_opens_the_door_once(config: Path, ledger_url: str) -> None:

@@ -3,8 +3,9 @@
 import asyncio
 import secrets
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import asyncpg
@@ -17,6 +18,7 @@ from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.deploy import installed
 from tests.deploy.installed import DEPLOY, Mosquitto, Pki
+from tests.deploy.terminal import Terminal, terminal
 from tests.ledger.scribe import ledger_template, ledger_url
 from tests.servers import PostgresProgram
 
@@ -41,6 +43,8 @@ class Database:
     """A database with the roles and grants of the site."""
 
     postgres: PostgresProgram
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    """Seals accounts and orders."""
 
     def url(self, role: str) -> str:
         return self.postgres.url_of(f"jackpot_{role}", DATABASE)
@@ -48,6 +52,11 @@ class Database:
     @property
     def superuser_url(self) -> str:
         return self.postgres.url_of("postgres", DATABASE)
+
+    @asynccontextmanager
+    async def terminal(self) -> AsyncIterator[Terminal]:
+        async with terminal(self.url("console"), self.url("settle"), self.key) as made:
+            yield made
 
 
 @pytest.fixture(scope="session")
@@ -106,10 +115,12 @@ def controller(
     for role in ("settle", "console"):
         (folder / f"secrets/{role}.password").write_text("unused: the socket says who it is\n")
     event_key = secrets.token_bytes(32)
-    (folder / "secrets/UTH-01.event-key").write_text(event_key.hex() + "\n")
+    for name, made in {"UTH-01.event-key": event_key, "people.key": database.key}.items():
+        (folder / "secrets" / name).write_text(made.hex() + "\n")
     private, public = heads.new_key()
     (folder / "secrets/heads.key").write_bytes(private)
     (folder / "heads.pub").write_bytes(public)
+    installed.keep_secret(folder / "secrets")
     listen = f"127.0.0.1:{brokers.free_port()}"
     urls = {role: database.url(role) for role in ("settle", "console")}
     daemon = Daemon(folder, installed.daemon_configuration(folder, pki, urls, listen))

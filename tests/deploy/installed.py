@@ -139,6 +139,12 @@ def mosquitto(folder: Path, pki: Pki) -> Iterator[Mosquitto]:
         broker.stop()
 
 
+def keep_secret(folder: Path) -> None:
+    """As the install leaves them: for the daemon alone."""
+    for path in folder.iterdir():
+        path.chmod(0o400)
+
+
 def daemon_configuration(folder: Path, pki: Pki, urls: dict[str, str], listen: str) -> str:
     """`deploy/jackpot.toml` with what belongs to this test. `urls` are those of the roles settle and console."""
     text = (DEPLOY / "jackpot.toml").read_text()

@@ -81,9 +81,11 @@ class Machine:
         for role in SECRETS:
             (self.etc / f"secrets/{role}.password").write_text(self.server.passwords[role] + "\n")
         processes.run("pki", "event-key", self.etc / "secrets/UTH-01.event-key")
+        processes.run("user", "new-key", self.etc / "secrets/people.key")
         private, public = heads.new_key()
         (self.etc / "secrets/heads.key").write_bytes(private)
         (self.etc / "heads.pub").write_bytes(public)
+        installed.keep_secret(self.etc / "secrets")
         shutil.copy(self.server.folder / "migrate.toml", self.etc)
         urls = {role: self.url(role) for role in ("settle", "console")}
         text = installed.daemon_configuration(self.etc, self.pki, urls, f"127.0.0.1:{brokers.free_port()}")
@@ -105,6 +107,10 @@ class Machine:
     @property
     def event_key(self) -> bytes:
         return bytes.fromhex((self.etc / "secrets/UTH-01.event-key").read_text())
+
+    @property
+    def people_key(self) -> bytes:
+        return bytes.fromhex((self.etc / "secrets/people.key").read_text())
 
     # -- the terminal -----------------------------------------------------------------------------------------------
 

@@ -17,7 +17,10 @@ ALL = frozenset({"*"})
 
 MAY: dict[str, dict[str, dict[str, frozenset[str]]]] = {
     "settle": {
-        "SELECT": dict.fromkeys(FACTS | STANDING | {"leases", "requests", "quarantine", "alembic_version"}, ALL),
+        "SELECT": dict.fromkeys(
+            FACTS | STANDING | {"leases", "requests", "proposals", "quarantine", "alembic_version"}, ALL
+        )
+        | {"people": frozenset({"name", "role", "disabled_at", "confirmed_by"})},
         "INSERT": dict.fromkeys(FACTS | {"rounds", "unpaid", "leases"}, ALL)
         | {"links": frozenset({"link"}), "quarantine": frozenset({"at", "topic", "payload", "code", "message"})},
         "UPDATE": {
@@ -58,23 +61,23 @@ MAY: dict[str, dict[str, dict[str, frozenset[str]]]] = {
             ALL,
         ),
         "INSERT": {
-            "requests": frozenset({"id", "link", "command"}),
+            "requests": frozenset({"id", "link", "command", "seal"}),
             "audit": frozenset({"by", "action", "subject", "address", "detail"}),
-            "proposals": frozenset({"kind", "link", "command", "by"}),
-            "people": frozenset({"name", "role", "password", "must_change", "created_by", "confirmed_by"}),
-            "sessions": frozenset({"hash", "person"}),
-            "tokens": frozenset({"id", "hash", "person", "label", "expires_at"}),
+            "proposals": frozenset({"kind", "link", "command", "by", "seal"}),
+            "people": frozenset({"name", "role", "password", "must_change", "created_by", "seal"}),
+            "sessions": frozenset({"hash", "person", "seal"}),
+            "tokens": frozenset({"id", "hash", "person", "label", "expires_at", "seal"}),
             "login_attempts": frozenset({"name", "address"}),
         },
         "UPDATE": {
             "proposals": frozenset({"approved_by", "rejected_by", "decided_at", "request"}),
-            "people": frozenset({"password", "must_change", "disabled_at", "confirmed_by"}),
+            "people": frozenset({"password", "must_change", "disabled_at", "confirmed_by", "seal"}),
             "sessions": frozenset({"seen_at", "note"}),
             "tokens": frozenset({"revoked_at"}),
         },
         "DELETE": dict.fromkeys(("sessions", "login_attempts"), ALL),
     },
-    "finance": {"SELECT": dict.fromkeys(BOOKS | {"alembic_version"}, ALL)},
+    "finance": {"SELECT": dict.fromkeys(BOOKS | {"proposals", "alembic_version"}, ALL)},
     "audit": {
         "SELECT": dict.fromkeys(
             BOOKS | {"leases", "requests", "quarantine", "alembic_version", "audit", "proposals", "login_attempts"},
@@ -200,7 +203,7 @@ POWERS = [
     "REINDEX TABLE events",
     "DO 'BEGIN LOCK TABLE events IN ACCESS EXCLUSIVE MODE; END'",
     "COMMENT ON TABLE events IS ''",
-    "REFRESH MATERIALIZED VIEW postings",
+    "DROP VIEW postings",
 ]
 
 
@@ -216,6 +219,14 @@ async def test_no_role_has_powers_beyond_its_tables(database: Database, role: st
             continue
     await connection.close()
     assert had == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+async def test_only_the_daemons_own_role_vouches_for_an_account(database: Database, role: str) -> None:
+    connection = await asyncpg.connect(database.url(role))
+    vouches = await permitted(connection, "SELECT vouch_at_terminal('nobody', 'root (terminal)', NULL)")
+    await connection.close()
+    assert vouches is (role == "settle")
 
 
 async def test_settle_cannot_write_money_with_less_than_a_durable_serializable_commit(database: Database) -> None:

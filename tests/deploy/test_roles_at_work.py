@@ -10,38 +10,26 @@ from typing import Any
 
 import asyncpg
 import pytest
-from sqlalchemy.ext.asyncio import AsyncEngine
 from typer.testing import CliRunner
 
 from jackpot.cli import user
 from jackpot.floor.table import TableController
-from jackpot.ledger.connection import create_engine
 from jackpot.people import accounts, sessions, tokens
-from jackpot.people.audit import Doer
 from jackpot.people.roles import Role
 from jackpot.pki import Kind
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.deploy.conftest import Controller, Database
 from tests.deploy.installed import Pki
+from tests.deploy.terminal import INSTALLER, PASSWORD, Terminal
 
 LINK = "megalink"
-PASSWORD = "correct horse battery"
-INSTALLER = Doer("installer", "terminal")
 
 
 @pytest.fixture
-async def engine(database: Database) -> AsyncIterator[AsyncEngine]:
-    engine = create_engine(database.url("console"))
-    yield engine
-    await engine.dispose()
-
-
-async def hire(engine: AsyncEngine, role: Role) -> tuple[str, str]:
-    """A new person's name and token."""
-    name = f"{role.value.replace('_', '-')}-{uuid.uuid4().hex[:6]}"
-    await accounts.add(engine, INSTALLER, name, role, PASSWORD, must_change=False)
-    return name, await tokens.issue(engine, INSTALLER, name, "test")
+async def terminal(database: Database) -> AsyncIterator[Terminal]:
+    async with database.terminal() as made:
+        yield made
 
 
 class Api:
@@ -56,8 +44,9 @@ class Api:
         return answer.status, json.loads(answer.read())
 
 
-async def test_people_come_and_go_with_the_consoles_role_alone(engine: AsyncEngine) -> None:
-    name, token = await hire(engine, Role.AUDITOR)
+async def test_people_come_and_go_with_the_consoles_role_alone(terminal: Terminal) -> None:
+    engine = terminal.console
+    name, token = await terminal.hire(Role.AUDITOR)
     assert await tokens.find(engine, token) is not None
     secret = await sessions.log_in(engine, name, PASSWORD, "127.0.0.1")
     assert await sessions.find(engine, secret) is not None
@@ -71,13 +60,13 @@ async def test_people_come_and_go_with_the_consoles_role_alone(engine: AsyncEngi
 
 
 async def test_the_console_does_its_work_with_its_own_role(
-    engine: AsyncEngine, controller: Controller, pki: Pki
+    terminal: Terminal, controller: Controller, pki: Pki
 ) -> None:
-    _, auditor = await hire(engine, Role.AUDITOR)
-    _, engineer = await hire(engine, Role.ENGINEER)
-    _, finance = await hire(engine, Role.FINANCE)
-    _, approver = await hire(engine, Role.FINANCE)
-    _, manager = await hire(engine, Role.PIT_MANAGER)
+    _, auditor = await terminal.hire(Role.AUDITOR)
+    _, engineer = await terminal.hire(Role.ENGINEER)
+    _, finance = await terminal.hire(Role.FINANCE)
+    _, approver = await terminal.hire(Role.FINANCE)
+    _, manager = await terminal.hire(Role.PIT_MANAGER)
     async with TableController(pki.broker(Kind.TABLE, "BE-01"), LINK, "BE-01") as table:
         name = uuid.uuid4().hex
         await table.say("round.opened", name)

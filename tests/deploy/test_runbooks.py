@@ -12,13 +12,12 @@ import pytest
 import typer
 
 from jackpot.floor.table import TableController
-from jackpot.ledger.connection import create_engine
 from jackpot.people.roles import Role
 from jackpot.pki import Kind
 from jackpot.wire.proof import sealed
 from tests.deploy.conftest import Controller, Database
 from tests.deploy.installed import DEPLOY, Pki
-from tests.deploy.test_roles_at_work import Api, hire
+from tests.deploy.test_roles_at_work import Api
 
 RUNBOOKS = sorted((DEPLOY / "runbooks").glob("*.md"))
 LINK = "megalink"
@@ -79,9 +78,8 @@ def test_the_worked_example_of_the_event_proof_is_right() -> None:
 async def test_claim_blocked_a_manager_concludes_the_round_that_holds_the_line(
     controller: Controller, database: Database, pki: Pki
 ) -> None:
-    engine = create_engine(database.url("console"))
-    _, manager = await hire(engine, Role.PIT_MANAGER)
-    await engine.dispose()
+    async with database.terminal() as terminal:
+        _, manager = await terminal.hire(Role.PIT_MANAGER)
     first, second = uuid.uuid4().hex, uuid.uuid4().hex
     async with (
         asyncio.timeout(60),

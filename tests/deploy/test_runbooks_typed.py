@@ -17,7 +17,6 @@ import pytest
 
 from drivers.emulator import EmulatedPort, emulate
 from jackpot.floor.table import TableController
-from jackpot.ledger.connection import create_engine
 from jackpot.people.roles import Role
 from jackpot.pki import Kind
 from jackpot.wire.mqtt import Connection, MqttError
@@ -27,7 +26,8 @@ from tests.deploy import installed
 from tests.deploy.installed import DEPLOY
 from tests.deploy.machine import LINK, NOTHING, OTHER_LINK, Failed, Machine, blocks, lose, machine
 from tests.deploy.server import needs_debians_postgresql
-from tests.deploy.test_roles_at_work import Api, hire
+from tests.deploy.terminal import terminal
+from tests.deploy.test_roles_at_work import Api
 
 pytestmark = needs_debians_postgresql
 
@@ -80,9 +80,10 @@ class Office:
 
     async def ask(self, who: str, role: Role, method: str, path: str, **body: Any) -> Any:
         if who not in self._tokens:
-            engine = create_engine(self._site.url("console"), self._site.server.passwords["console"])
-            _, self._tokens[who] = await hire(engine, role)
-            await engine.dispose()
+            passwords, url = self._site.server.passwords, self._site.url
+            both = (passwords["console"], passwords["settle"])
+            async with terminal(url("console"), url("settle"), self._site.people_key, both) as made:
+                _, self._tokens[who] = await made.hire(role)
         status, answer = await asyncio.to_thread(self._api.ask, self._tokens[who], method, path, body or None)
         assert status in (200, 201), (path, status, answer)
         return answer

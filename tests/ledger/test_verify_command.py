@@ -10,6 +10,7 @@ import pytest
 
 from jackpot.cli.verify import command
 from tests.finance.terminal import at_terminal, write_config
+from tests.ledger.agreed import agree_on_all
 from tests.ledger.scribe import Scribe, play_every_kind, scribe_at
 
 
@@ -18,6 +19,9 @@ async def scribe(ledger_url: str) -> AsyncIterator[Scribe]:
     async with scribe_at(ledger_url, "UTH-01", "UTH-02", "BE-01", "TCX-01") as scribe:
         play_every_kind(scribe)
         await scribe.commit()
+        connection = await asyncpg.connect(ledger_url)
+        await agree_on_all(connection)
+        await connection.close()
         yield scribe
 
 
@@ -53,6 +57,16 @@ async def test_a_break_ends_with_1_and_is_named(scribe: Scribe, config: Path, in
     found = json.loads(ended.stdout)
     assert found["verified"] is False
     assert found["break"] == {"link": "megalink", "n": 12, "what": "it is missing; after event 11 comes 13"}
+
+
+async def test_money_that_no_two_people_have_agreed_on_is_a_break(scribe: Scribe, config: Path) -> None:
+    """Whoever has the settling role alone writes a good ledger, but makes nobody approve it."""
+    scribe.adjust("pool", 100)
+    await scribe.commit()
+    ended = await at_terminal(command, "--config", config)
+    assert ended.exit_code == 1
+    unapproved = f"link megalink, event {scribe.n}: it changes money, and no two people have agreed on it"
+    assert ended.message == f"the ledger is broken: {unapproved}"
 
 
 async def test_an_event_that_was_moved_to_another_gaming_day_is_a_break(

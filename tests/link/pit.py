@@ -123,8 +123,8 @@ class Pit:
         return self.command(
             BalanceAdjusted(
                 id=self._name("command"),
-                by="finance",
-                approved_by="shift manager",
+                by="fiona",
+                approved_by="felix",
                 reason="set the scene",
                 account=account,
                 amount_cents=amount_cents,
@@ -135,8 +135,8 @@ class Pit:
         return self.command(
             ParametersChanged(
                 id=self._name("command"),
-                by="finance",
-                approved_by="shift manager",
+                by="fiona",
+                approved_by="mona",
                 reason="new terms",
                 effective=effective,
                 parameters=document_of(self.state.parameters) | parameters,

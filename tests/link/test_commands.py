@@ -7,6 +7,7 @@ import pytest
 
 from jackpot.link.commands import (
     ADJUSTMENT_CENTS_MAX,
+    LinkOpened,
     LinkResumed,
     LinkSuspended,
     NotPossible,
@@ -49,6 +50,15 @@ def test_a_new_link_starts_at_the_reset_amount_funded_by_the_house() -> None:
     pit = Pit("BE-01", reset_cents=10_000_000)
     assert pit.balances == Balances(pool=10_000_000 * 10_000, house=-10_000_000 * 10_000)
     assert pit.state.parameters_version == 1
+
+
+def test_a_link_is_opened_once_whoever_asks() -> None:
+    pit = of_the_examples("BE-01")
+    before = copy.deepcopy(pit.state)
+    again = {"unit_cents": 500, "increment_bp": 2500, "reserve_bp": 310, "reset_cents": 90_000_000}
+    with pytest.raises(NotPossible, match="open already"):
+        pit.command(LinkOpened(id="again", by="controller", reason="first seen", parameters=again))
+    assert pit.state == before
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from jackpot import chores, desk, leader, opening, share, sitting
 from jackpot.floor import table
 from jackpot.ledger import audit, lease, load, post, requests, store
 from jackpot.link.state import LinkState
+from jackpot.people import approvals
 from jackpot.wire import channel, mqtt, session
 from tests.simulation.database import Connection, Database
 from tests.simulation.ledger import written
@@ -92,6 +93,9 @@ def _replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:
         events = await connection.ask(lambda: database.links[link].events[sent:upto])
         return [(row["n"], row["table_id"], row["answer"]) for row in events if row["table_id"] is not None][:most]
 
+    async def agreed(connection: Connection, *_: object) -> None:
+        await connection.ask(lambda: None)  # two people stand behind every order of money here
+
     async def self_audit(connection: Connection, link: str) -> None:
         return None  # the auditor of the simulation looks more closely
 
@@ -116,6 +120,7 @@ def _replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:
     patch.setattr(lease, "hand_over", hand_over)
     patch.setattr(requests, "waiting", asking(database.requests_of))
     patch.setattr(requests, "answer", asking(database.answer_request))
+    patch.setattr(approvals, "problem", agreed)
     patch.setattr(audit, "self_audit", self_audit)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from jackpot.cli.doctor import books, certificates, machine, wires
+from jackpot.cli.doctor import books, certificates, machine, secrets, wires
 from jackpot.cli.doctor.finding import Finding, bad, good, odd
 from jackpot.config import Config
 from jackpot.errors import UserError
@@ -17,7 +17,11 @@ from jackpot.servers import database, event_keys
 async def examine(config: Config, path: Path) -> AsyncIterator[Finding]:
     for finding in _config(config):
         yield finding
+    for finding in secrets.files(config):
+        yield finding
     async for finding in _database(config, path):
+        yield finding
+    async for finding in secrets.seals(config, path):
         yield finding
     for finding in certificates.examine(config):
         yield finding
