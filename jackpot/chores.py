@@ -12,7 +12,9 @@ import structlog
 from jackpot import metrics
 from jackpot.desk import Desk
 from jackpot.ledger import audit, load, requests
-from jackpot.ledger.heads import HeadsFile, keep_heads
+from jackpot.ledger.heads import keeping
+from jackpot.ledger.heads.file import HeadsFile
+from jackpot.ledger.record import Head
 from jackpot.ledger.requests import Request
 from jackpot.ledger.seal import Seal
 from jackpot.link.commands import AnyCommand, LinkSuspended, MoneyCommand
@@ -27,10 +29,13 @@ log = structlog.get_logger()
 
 
 class Chores:
-    def __init__(self, link: str, pool: asyncpg.Pool, desk: Desk, channel: Channel, seal: Seal) -> None:
+    def __init__(
+        self, link: str, pool: asyncpg.Pool, desk: Desk, channel: Channel, *, seal: Seal, heads: HeadsFile | None
+    ) -> None:
         self.link = link
         self._pool = pool
         self._seal = seal
+        self._heads = heads
         self._desk = desk
         self._channel = channel
         self._outbox = asyncio.Event()
@@ -113,14 +118,39 @@ class Chores:
             self._channel.awards_again()
 
     async def sign_heads(self, file: HeadsFile, gaming_day: GamingDay, clock: Callable[[], dt.datetime]) -> None:
-        await keep_heads(
+        async def last_on(day: dt.date) -> Head:
+            async with self._pool.acquire() as connection:
+                return await keeping.last_on(connection, self.link, day)
+
+        async def doubted() -> bool:
+            if (doubt := await self.doubt()) is not None:
+                await self._suspend(doubt)
+            return doubt is not None
+
+        await keeping.keep_heads(
             file,
             self.link,
             head=lambda: self._desk.head,
+            last_on=last_on,
+            doubted=doubted,
             gaming_day=gaming_day,
             clock=clock,
             publish=self._channel.head,
         )
+
+    async def doubt(self) -> str | None:
+        """What the ledger lacks of what this daemon has signed: it was set back, or rewritten."""
+        last = None if self._heads is None else await asyncio.to_thread(self._heads.last, self.link)
+        if last is not None:
+            async with self._pool.acquire() as connection:
+                if await keeping.holds(connection, last):
+                    last = None
+        metrics.head_contradicted.labels(self.link).set(last is not None)
+        if last is None:
+            return None
+        doubt = keeping.contradiction(last)
+        log.error("head_contradicted", link=self.link, problem=doubt)
+        return doubt
 
     async def audit(self, every_s: float) -> None:
         """Does the ledger still agree with itself? If not, nobody plays on it until a person has looked."""
@@ -130,8 +160,15 @@ class Chores:
                 problem = await audit.self_audit(connection, self.link)
             if problem is not None:
                 log.error("self_audit_failed", link=self.link, problem=problem)
-                reason = f"self-audit: {problem}"[:200]
-                await self._carry_out(LinkSuspended(id=str(uuid.uuid4()), by=CONTROLLER, reason=reason))
+                await self._suspend(f"self-audit: {problem}")
+
+    async def _suspend(self, reason: str) -> None:
+        if self._desk.state is not None and self._desk.state.suspended is None:
+            await self._carry_out(suspension(reason))
+
+
+def suspension(reason: str) -> LinkSuspended:
+    return LinkSuspended(id=str(uuid.uuid4()), by=CONTROLLER, reason=reason[:200])
 
 
 def _refused(message: str) -> dict[str, Any]:

@@ -17,12 +17,12 @@ import asyncpg
 import structlog
 
 from jackpot import metrics
-from jackpot.chores import Chores
+from jackpot.chores import Chores, suspension
 from jackpot.config import Config, Link
 from jackpot.desk import Desk
 from jackpot.ledger import lease
 from jackpot.ledger.errors import TROUBLE, Deposed
-from jackpot.ledger.heads import HeadsFile
+from jackpot.ledger.heads.file import HeadsFile
 from jackpot.ledger.load import rfc3339
 from jackpot.ledger.quarantine import Quarantine
 from jackpot.ledger.record import Head
@@ -121,7 +121,7 @@ class Leader:
             read=Reader(link.id, keys, [table.id for table in config.tables_of(link.id)]),
             at_point=at_point,
         )
-        self._chores = Chores(link.id, pool, self._desk, self._channel, seal)
+        self._chores = Chores(link.id, pool, self._desk, self._channel, seal=seal, heads=heads)
 
     # -- what others ask ----------------------------------------------------------------------------------------
 
@@ -198,7 +198,10 @@ class Leader:
             return False
         _, state, self._channel.sent = await self._open(epoch)
         self._channel.forget()
-        for command in first_commands(self.link, self._config, state):
+        commands = first_commands(self.link, self._config, state)
+        if (doubt := await self._chores.doubt()) is not None and state.suspended is None:
+            commands.append(suspension(doubt))
+        for command in commands:
             await self._desk.serve([Order(command, asyncio.get_running_loop().create_future())])
         head, state, sent = await self._open(epoch)
         self._channel.lead(state, head.n, sent)

@@ -9,6 +9,8 @@ from pathlib import Path
 from jackpot.config import Config
 from jackpot.embedded import EmbeddedBroker, EmbeddedPostgres, default_data_dir
 from jackpot.errors import UserError
+from jackpot.ledger.heads.file import HeadsFile
+from jackpot.ledger.heads.form import load_key
 from jackpot.ledger.seal import UNSEALED, Seal
 from jackpot.wire.mqtt import Broker
 
@@ -124,6 +126,12 @@ def people_seal(config: Config) -> Seal:
     """What accounts, sessions and orders are sealed with; the same for every daemon on a database."""
     path = config.people.key_file
     return UNSEALED if path is None else Seal(_key(path, "jackpot user new-key"))
+
+
+def heads_file(config: Config) -> HeadsFile | None:
+    """Where this daemon signs its heads, and what it has signed."""
+    heads = config.heads
+    return HeadsFile(heads.file, load_key(heads.key_file)) if heads.file and heads.key_file else None
 
 
 def _key(path: Path, made_by: str) -> bytes:

@@ -21,12 +21,11 @@ from jackpot.errors import UserError
 from jackpot.leader import Leader
 from jackpot.ledger.connection import CONNECT_TIMEOUT_S, CONTROL_SETTINGS, connect, create_engine
 from jackpot.ledger.errors import DRIVER_ERRORS, unreachable
-from jackpot.ledger.heads import HeadsFile, load_key
 from jackpot.ledger.migrate import migrate, require_newest
 from jackpot.ledger.quarantine import Quarantine
 from jackpot.ledger.seal import UNSEALED, Seal
 from jackpot.lobby import Lobby
-from jackpot.servers import Servers, event_keys, exposed, people_seal, servers
+from jackpot.servers import Servers, event_keys, exposed, heads_file, people_seal, servers
 from jackpot.share import Share
 from jackpot.signs import BoardAgent, JsonLinesHistory
 from jackpot.signs.configured import sign_board
@@ -58,7 +57,7 @@ class Service:
         directory = {table.id: table.link for table in config.tables}
         keys = event_keys(config)
         links = [link.id for link in config.links]
-        heads, seal = signed_heads(config), people_seal(config)
+        heads, seal = heads_file(config), people_seal(config)
         lobby = Lobby(at.broker, links, directory, name, self.quarantine.keep)
         self.share = Share(links, name, pool, is_well=lambda: self.feed.connected) if config.leases.share else None
         self.leaders = [
@@ -104,11 +103,6 @@ class Service:
             self.share.close()
         for leader in self.leaders:
             leader.close()
-
-
-def signed_heads(config: Config) -> HeadsFile | None:
-    heads = config.heads
-    return HeadsFile(heads.file, load_key(heads.key_file)) if heads.file and heads.key_file else None
 
 
 async def serve(config: Config, *, at_point: Callable[[str], None] = lambda _: None) -> None:

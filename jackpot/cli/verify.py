@@ -14,12 +14,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from jackpot.cli.common import open_ledger, run
-from jackpot.cli.heads import signed_heads
+from jackpot.cli.heads import HeadsKeyOption, HeadsOption, told_by
+from jackpot.cli.heads import document as heads_document
+from jackpot.cli.heads import remarks as heads_remarks
 from jackpot.cli.output import Output, OutputOption
 from jackpot.cli.slip import slip_from_ledger
 from jackpot.config import Config, load
 from jackpot.errors import CheckFailed, UserError
 from jackpot.finance.slip import Slip, arithmetic, problems
+from jackpot.ledger.heads.collection import Collection, LinkHeads
+from jackpot.ledger.heads.form import HeadNotTrue
 from jackpot.ledger.replay import Language
 from jackpot.ledger.verify import BreakError, Verified, links_in, verify
 from jackpot.link.changes import Decision
@@ -49,12 +53,8 @@ def command(
         list[str] | None,
         typer.Option(metavar="LINK:N:CHAIN", help="A head that an earlier run printed. May be repeated."),
     ] = None,
-    heads: Annotated[
-        list[Path] | None, typer.Option(help="Signed heads that the daemon kept outside the database. May be repeated.")
-    ] = None,
-    heads_key: Annotated[
-        list[Path] | None, typer.Option(help="A public key that may have signed them. May be repeated.")
-    ] = None,
+    heads: HeadsOption = None,
+    heads_key: HeadsKeyOption = None,
     award: Annotated[
         str | None,
         typer.Option(metavar="FILE_OR_ID", help="Work one award out again: from its slip (JSON), or by its name."),
@@ -71,18 +71,25 @@ def command(
     if heads_key and not heads:
         raise UserError("name the signed heads with --heads FILE; a key alone proves nothing")
     kept = _kept_heads(kept_head or [])
-    for head in signed_heads(heads or [], heads_key or []):
-        if link in (None, head.link):
-            kept.setdefault(head.link, {})[head.n] = bytes.fromhex(head.chain)
+    signed: Collection | None = None
     started = time.monotonic()
-    done, broken = run(_walk(load(config), link, kept))
+    done: list[Verified] = []
+    broken: BreakError | HeadNotTrue | None = None
+    try:
+        signed = told_by(heads, heads_key or []) if heads else None
+        if signed is not None:
+            _add(kept, signed)
+        done, broken = run(_walk(load(config), link, kept, signed))
+    except HeadNotTrue as error:
+        broken = error
     seconds = time.monotonic() - started
     if output is Output.JSON:
-        typer.echo(json.dumps(_document(done, broken, seconds)))
+        typer.echo(json.dumps(_document(done, broken, signed, seconds)))
     else:
-        _show(done, seconds)
+        _show(done, signed, seconds)
     if broken is not None:
-        raise CheckFailed(f"the ledger is broken: {broken}")
+        what = "the ledger is broken" if isinstance(broken, BreakError) else "the signed heads are not true"
+        raise CheckFailed(f"{what}: {broken}")
 
 
 def _check_award(award: str, config: Path | None, output: Output) -> None:
@@ -111,22 +118,22 @@ def _slip_from(path: Path) -> Slip:
 
 
 async def _walk(
-    config: Config, link: str | None, kept: dict[str, dict[int, bytes]]
+    config: Config, link: str | None, kept: dict[str, dict[int, bytes]], signed: Collection | None
 ) -> tuple[list[Verified], BreakError | None]:
     """The links verified before the first break, and that break."""
     done: list[Verified] = []
     gaming_day = GamingDay.of(config.gaming_day.timezone, config.gaming_day.starts_at)
     async with open_ledger(config) as ledger, ledger.reader() as connection:
         there = await links_in(connection)
-        for name in [*kept, *([link] if link else [])]:
-            if name not in there:
-                raise UserError(f"link {name!r} is not in the ledger; the links are {', '.join(there) or 'none yet'}")
+        if link is not None and link not in (*there, *kept):
+            raise UserError(f"link {link!r} is not in the ledger; the links are {', '.join(there) or 'none yet'}")
         with _progress() as bar:
-            for name in [link] if link else there:
+            for name in [link] if link else sorted({*there, *kept}):
                 total = await connection.fetchval("SELECT n FROM links WHERE link = $1", name)
                 advance = partial(_advance, bar, bar.add_task(name, total=total))
+                heads = kept.get(name, {})
                 try:
-                    heads = kept.get(name)
+                    _require_heads(name, heads, gone=name not in there, asked_for=bool(signed is not None and total))
                     verified = await verify(
                         connection, name, LANGUAGE, kept_heads=heads, gaming_day=gaming_day, progress=advance
                     )
@@ -135,6 +142,14 @@ async def _walk(
                     return done, broken
                 done.append(verified)
     return done, None
+
+
+def _require_heads(link: str, heads: dict[int, bytes], *, gone: bool, asked_for: bool) -> None:
+    """What was kept of a link that is gone is no slip of the pen; nor is a link that nothing was kept of."""
+    if gone:
+        raise BreakError(link, max(heads), "it was kept outside the database, but the link is not there")
+    if asked_for and not heads:
+        raise BreakError(link, None, "no head of it is in the files of signed heads: nothing proves it")
 
 
 async def _require_approval(connection: asyncpg.Connection, link: str) -> None:
@@ -153,6 +168,13 @@ def _kept_heads(texts: list[str]) -> dict[str, dict[int, bytes]]:
     return kept
 
 
+def _add(kept: dict[str, dict[int, bytes]], signed: Collection) -> None:
+    for head in signed.standing():
+        chain = bytes.fromhex(head.chain)
+        if kept.setdefault(head.link, {}).setdefault(head.n, chain) != chain:
+            raise HeadNotTrue(f"link {head.link}, event {head.n}: the head that you kept is another")
+
+
 def _progress() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
@@ -163,10 +185,16 @@ def _advance(bar: Progress, task: TaskID, n: int) -> None:
     bar.update(task, completed=n)
 
 
-def _document(done: list[Verified], broken: BreakError | None, seconds: float) -> dict[str, Any]:
+def _document(
+    done: list[Verified], broken: BreakError | HeadNotTrue | None, signed: Collection | None, seconds: float
+) -> dict[str, Any]:
+    link, n, what = (
+        (broken.link, broken.n, broken.what) if isinstance(broken, BreakError) else (None, None, str(broken))
+    )
     return {
         "verified": broken is None,
-        "break": None if broken is None else {"link": broken.link, "n": broken.n, "what": broken.what},
+        "break": None if broken is None else {"link": link, "n": n, "what": what},
+        "heads": None if signed is None else heads_document(signed),
         "links": [
             {
                 "link": one.link,
@@ -181,7 +209,7 @@ def _document(done: list[Verified], broken: BreakError | None, seconds: float) -
     }
 
 
-def _show(done: list[Verified], seconds: float) -> None:
+def _show(done: list[Verified], signed: Collection | None, seconds: float) -> None:
     table = Table(
         "link", "events", "journals", "entries", "awards", "last event", title="Verified", title_justify="left"
     )
@@ -197,5 +225,17 @@ def _show(done: list[Verified], seconds: float) -> None:
         if one.other_days:
             text = f"{one.link}: {one.other_days:,} events lie in another gaming day than the configuration gives"
             console.print(f"{text}; was gaming_day changed?", style="yellow", highlight=False)
+        if signed is not None and one.link in signed.links:
+            console.print(_proved(one, signed.links[one.link]), soft_wrap=True, highlight=False)
+    for remark in heads_remarks(signed) if signed is not None else ():
+        console.print(remark, style="yellow", soft_wrap=True, highlight=False, markup=False)
     events = sum(one.n for one in done)
     console.print(f"{events:,} events in {seconds:.1f} s", highlight=False)
+
+
+def _proved(one: Verified, heads: LinkHeads) -> str:
+    newest = max(heads.standing, key=lambda head: head.n)
+    return (
+        f"{one.link}: {len(heads.standing):,} signed heads hold, the newest of event {newest.n:,}, signed at "
+        f"{newest.signed_at:%Y-%m-%d %H:%M:%S}Z; {one.n - newest.n:,} events came after it"
+    )

@@ -11,7 +11,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from jackpot.ledger import heads
+from jackpot.ledger.heads import form
 from jackpot.pki import Kind
 from tests import brokers
 from tests.acceptance import processes
@@ -117,7 +117,7 @@ def controller(
     event_key = secrets.token_bytes(32)
     for name, made in {"UTH-01.event-key": event_key, "people.key": database.key}.items():
         (folder / "secrets" / name).write_text(made.hex() + "\n")
-    private, public = heads.new_key()
+    private, public = form.new_key()
     (folder / "secrets/heads.key").write_bytes(private)
     (folder / "heads.pub").write_bytes(public)
     installed.keep_secret(folder / "secrets")

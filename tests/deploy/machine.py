@@ -21,7 +21,7 @@ from copy import copy
 from pathlib import Path
 from threading import Thread
 
-from jackpot.ledger import heads
+from jackpot.ledger.heads import form
 from jackpot.link.gaming_day import GamingDay
 from jackpot.pki import Kind
 from tests import brokers
@@ -82,7 +82,7 @@ class Machine:
             (self.etc / f"secrets/{role}.password").write_text(self.server.passwords[role] + "\n")
         processes.run("pki", "event-key", self.etc / "secrets/UTH-01.event-key")
         processes.run("user", "new-key", self.etc / "secrets/people.key")
-        private, public = heads.new_key()
+        private, public = form.new_key()
         (self.etc / "secrets/heads.key").write_bytes(private)
         (self.etc / "heads.pub").write_bytes(public)
         installed.keep_secret(self.etc / "secrets")

@@ -14,7 +14,8 @@ import asyncpg
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from jackpot.ledger.heads import HeadsFile, load_key, new_key
+from jackpot.ledger.heads.file import HeadsFile
+from jackpot.ledger.heads.form import load_key, new_key
 from jackpot.pki import Kind, Site
 from tests.acceptance import processes
 from tests.deploy import installed

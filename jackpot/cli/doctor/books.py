@@ -1,4 +1,4 @@
-"""The database, how money is written to it, its clock, and the end of the ledger."""
+"""The database, how money is written to it, its clock, the end of the ledger, and whether it is as it was signed."""
 
 import datetime as dt
 import json
@@ -10,11 +10,15 @@ import asyncpg
 
 from jackpot.cli.doctor.finding import Finding, bad, good, odd
 from jackpot.config import Config, Link
+from jackpot.errors import UserError
 from jackpot.ledger import migrate
 from jackpot.ledger.audit import self_audit
 from jackpot.ledger.connection import create_engine
+from jackpot.ledger.heads import keeping
+from jackpot.ledger.heads.form import SignedHead
 from jackpot.ledger.schema import FACTS
 from jackpot.link.commands import parameters_document
+from jackpot.servers import heads_file
 
 POSTGRESQL_MIN: Final = 14
 SKEW_S_MAX: Final = 1.0
@@ -44,6 +48,24 @@ async def examine(
     for link in config.links:
         async for finding in _ledger(link, path, connection):
             yield finding
+    try:
+        signed = heads_file(config)
+    except UserError as error:
+        yield bad("heads", str(error), "let the daemon's user read the key_file in [heads]")
+        return
+    if signed is not None:
+        for link in config.links:
+            if (last := signed.last(link.id)) is not None:
+                yield await _head(last, path, connection)
+
+
+async def _head(last: SignedHead, path: Path, connection: asyncpg.Connection) -> Finding:
+    if await keeping.holds(connection, last):
+        at = f"{last.signed_at:%Y-%m-%d %H:%M:%S}Z"
+        return good("heads", f"{last.link}: the ledger holds event {last.n:,} as it was signed at {at}")
+    accept = f"jackpot heads accept --config {path} --link {last.link} --reason ..."
+    fix = f"was it restored? Then runbooks/database-lost.md, and {accept}; if not, call the auditor"
+    return bad("heads", f"{last.link}: {keeping.contradiction(last)}", fix)
 
 
 async def _server(connection: asyncpg.Connection) -> Finding:
