@@ -57,7 +57,7 @@ class Service:
         directory = {table.id: table.link for table in config.tables}
         keys = event_keys(config)
         links = [link.id for link in config.links]
-        heads, seal = heads_file(config), people_seal(config)
+        self.heads, seal = heads_file(config), people_seal(config)
         lobby = Lobby(at.broker, links, directory, name, self.quarantine.keep)
         self.share = Share(links, name, pool, is_well=lambda: self.feed.connected) if config.leases.share else None
         self.leaders = [
@@ -72,7 +72,7 @@ class Service:
                 holder=name,
                 reaches_broker=lambda: self.feed.connected,
                 keys=keys,
-                heads=heads,
+                heads=self.heads,
                 seal=seal,
                 share=self.share,
                 at_point=at_point,
@@ -170,7 +170,10 @@ async def _run(service: Service, engine: AsyncEngine, door: socket.socket, stop:
     """Until asked to stop: then the links first, so that money is settled, and what shows it last."""
     config = service.config
     boards = service.boards.snapshot
-    app = create_app(engine=engine, feed=service.feed, config=config, boards=boards, ready=service.ready)
+    find_head = None if service.heads is None else service.heads.find
+    app = create_app(
+        engine=engine, feed=service.feed, config=config, boards=boards, ready=service.ready, find_head=find_head
+    )
     http = HttpServer(app)
     async with asyncio.TaskGroup() as tasks:
         web = tasks.create_task(http.serve([door]), name="http")

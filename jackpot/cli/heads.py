@@ -3,11 +3,13 @@
 import datetime as dt
 import getpass
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import asyncpg
 import typer
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from rich.console import Console
 from rich.table import Table
 
@@ -16,9 +18,10 @@ from jackpot.cli.options import ConfigOption, LinkOption, ReasonOption
 from jackpot.cli.output import Output, OutputOption
 from jackpot.config import Config, load
 from jackpot.errors import CheckFailed, UserError
+from jackpot.finance.day_head import Finder
 from jackpot.ledger.heads import keeping
 from jackpot.ledger.heads.collection import Collection, LinkHeads, collect
-from jackpot.ledger.heads.file import HeadsFile
+from jackpot.ledger.heads.file import HeadsFile, find
 from jackpot.ledger.heads.form import Acceptance, HeadNotTrue, SignedHead, fingerprint, load_public_key, new_key
 from jackpot.ledger.record import Head
 from jackpot.people.audit import TERMINAL, Doer, note
@@ -140,7 +143,20 @@ async def _last_shared(connection: asyncpg.Connection, signed: list[SignedHead])
 
 def told_by(patterns: list[str], key_paths: list[Path]) -> Collection:
     """What these files tell together. Raises HeadNotTrue."""
-    keys = {fingerprint(key): key for key in map(load_public_key, key_paths)}
+    return collect(_named(patterns), _keys(key_paths))
+
+
+def finder(patterns: list[str], key_paths: list[Path]) -> Finder:
+    """Looks for single heads in these files."""
+    return partial(find, _named(patterns), _keys(key_paths))
+
+
+def _keys(paths: list[Path]) -> dict[str, Ed25519PublicKey]:
+    return {fingerprint(key): key for key in map(load_public_key, paths)}
+
+
+def _named(patterns: list[str]) -> list[Path]:
+    """Each once. A shell may have looked already; between quotes it has not."""
     paths: dict[Path, None] = {}
     for pattern in patterns:
         path = Path(pattern)
@@ -148,7 +164,14 @@ def told_by(patterns: list[str], key_paths: list[Path]) -> Collection:
         if not named:
             raise UserError(f"cannot read {pattern}: no such file")
         paths.update(dict.fromkeys(named))
-    return collect(list(paths), keys)
+    return list(paths)
+
+
+def require_both(heads: list[str] | None, heads_key: list[Path] | None) -> None:
+    if heads and not heads_key:
+        raise UserError("name the key that signed the heads with --heads-key FILE")
+    if heads_key and not heads:
+        raise UserError("name the signed heads with --heads FILE; a key alone proves nothing")
 
 
 def document(found: Collection) -> dict[str, Any]:

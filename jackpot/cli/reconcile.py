@@ -13,15 +13,18 @@ from rich.table import Table
 from rich.text import Text
 
 from jackpot.cli.common import open_ledger, read_day, run, write_out
+from jackpot.cli.heads import HeadsKeyOption, HeadsOption, finder, require_both
 from jackpot.cli.options import ConfigOption
 from jackpot.config import Config, load
 from jackpot.errors import CheckFailed, UserError
 from jackpot.finance.amounts import cents, grouped
+from jackpot.finance.day_head import Finder
 from jackpot.finance.forms import render
 from jackpot.finance.read_day import reconcile
 from jackpot.finance.reconciliation import Reconciliation
 from jackpot.finance.sheets import METERS, Cell, Money, Sheet, sheets
 from jackpot.link.gaming_day import GamingDay
+from jackpot.servers import heads_file
 
 WIDTH_IN_FILE = 160
 
@@ -35,14 +38,20 @@ class Output(StrEnum):
 
 
 def command(
+    *,
     config: ConfigOption,
     day: Annotated[str, typer.Option("--day", metavar="YYYY-MM-DD", help="The gaming day: the date of its start.")],
     output: Annotated[Output, typer.Option("-o", "--output", help="How it is written.")] = Output.TABLE,
     out: Annotated[Path | None, typer.Option("--out", help="Write to this file instead of standard output.")] = None,
+    heads: HeadsOption = None,
+    heads_key: HeadsKeyOption = None,
 ) -> None:
     if output in (Output.XLSX, Output.PDF) and out is None and sys.stdout.isatty():
         raise UserError(f"{output.value} is not for a terminal; name a file with --out FILE")
-    reconciled = run(_reconcile(load(config), read_day(day)))
+    require_both(heads, heads_key)
+    read = load(config)
+    find_head = finder(heads, heads_key or []) if heads else _own_heads(read)
+    reconciled = run(_reconcile(read, read_day(day), find_head))
     if output is not Output.TABLE:
         write_out(render(reconciled, output.value), out)
     elif out is None:
@@ -55,10 +64,19 @@ def command(
         raise CheckFailed(f"gaming day {day} does not balance: {'; '.join(reconciled.problems)}")
 
 
-async def _reconcile(config: Config, day: dt.date) -> Reconciliation:
+def _own_heads(config: Config) -> Finder | None:
+    """What the daemon of this machine has signed, for whoever may read it."""
+    try:
+        file = heads_file(config)
+    except UserError:
+        return None
+    return None if file is None else file.find
+
+
+async def _reconcile(config: Config, day: dt.date, find_head: Finder | None) -> Reconciliation:
     gaming_day = GamingDay.of(config.gaming_day.timezone, config.gaming_day.starts_at)
     async with open_ledger(config) as ledger:
-        return await reconcile(ledger.engine, gaming_day, day)
+        return await reconcile(ledger.engine, gaming_day, day, find_head)
 
 
 def _show(day: Reconciliation, console: Console) -> None:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from jackpot.cli.common import open_ledger, run
-from jackpot.cli.heads import HeadsKeyOption, HeadsOption, told_by
+from jackpot.cli.heads import HeadsKeyOption, HeadsOption, require_both, told_by
 from jackpot.cli.heads import document as heads_document
 from jackpot.cli.heads import remarks as heads_remarks
 from jackpot.cli.output import Output, OutputOption
@@ -66,10 +66,7 @@ def command(
         return
     if config is None:
         raise UserError("name the ledger's configuration with --config FILE")
-    if heads and not heads_key:
-        raise UserError("name the key that signed the heads with --heads-key FILE")
-    if heads_key and not heads:
-        raise UserError("name the signed heads with --heads FILE; a key alone proves nothing")
+    require_both(heads, heads_key)
     kept = _kept_heads(kept_head or [])
     signed: Collection | None = None
     started = time.monotonic()

@@ -26,6 +26,7 @@ from jackpot.console.live import TooManyWatchers, Watchers
 from jackpot.console.pages import days, docs, entrance, facts, floor, is_api, people, proposals, sign, system
 from jackpot.console.render import STATIC, Renderer
 from jackpot.console.show import path
+from jackpot.finance.day_head import Finder
 from jackpot.link.gaming_day import GamingDay
 from jackpot.wire.feed import Feed
 
@@ -40,6 +41,7 @@ def create_app(
     boards: Callable[[], list[dict[str, Any]]] = list,
     ready: Callable[[], dict[str, Any]],
     registry: CollectorRegistry = REGISTRY,
+    find_head: Finder | None = None,
 ) -> FastAPI:
     """`app.state.console.watchers.close()` ends the open streams before the server stops."""
     app = FastAPI(title="jackpot", version=jackpot.__version__, docs_url=None, redoc_url=None, openapi_url=None)
@@ -53,6 +55,7 @@ def create_app(
         watchers=Watchers(feed),
         renderer=Renderer(config.gaming_day.timezone),
         gaming_day=GamingDay.of(config.gaming_day.timezone, config.gaming_day.starts_at),
+        find_head=find_head,
     )
     for pages in (system, sign, entrance, docs, floor, facts, days, proposals, people):
         app.include_router(pages.router)

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from jackpot.config import Config
 from jackpot.console.live import Watchers
 from jackpot.console.render import Renderer
+from jackpot.finance.day_head import Finder
 from jackpot.link.gaming_day import GamingDay
 from jackpot.wire.feed import Feed
 
@@ -30,6 +31,8 @@ class Console:
     watchers: Watchers
     renderer: Renderer
     gaming_day: GamingDay
+    find_head: Finder | None = None
+    """Looks for a signed head in this daemon's file."""
 
     def today(self) -> dt.date:
         return self.gaming_day.day(dt.datetime.now(dt.UTC))

@@ -7,11 +7,13 @@ import asyncio
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 from sqlalchemy import Row, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from jackpot.finance.day_head import Finder, signed
 from jackpot.finance.read_link import read_link
 from jackpot.finance.reconciliation import Counters, LinkDay, Reconciliation, TableDay
 from jackpot.ledger.schema import links
@@ -43,8 +45,10 @@ _LATEST_EVENTS = text(
 )
 
 
-async def reconcile(engine: AsyncEngine, gaming_day: GamingDay, day: dt.date) -> Reconciliation:
-    """The books of `day`, of all links in the ledger."""
+async def reconcile(
+    engine: AsyncEngine, gaming_day: GamingDay, day: dt.date, find_head: Finder | None = None
+) -> Reconciliation:
+    """The books of `day`, of all links in the ledger; with the signatures of their heads, if somebody finds them."""
     async with asyncio.timeout(TIME_LIMIT_S), engine.connect() as connection:
         snapshot = await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         for name, value in _SETTINGS.items():
@@ -53,15 +57,15 @@ async def reconcile(engine: AsyncEngine, gaming_day: GamingDay, day: dt.date) ->
         heads = (await snapshot.execute(select(links).where(links.c.n > 0).order_by(links.c.link))).all()
         link_days = [await read_link(snapshot, head, day) for head in heads]
         tables = await _tables(snapshot, heads, link_days, day)
-        return Reconciliation(
-            day,
-            gaming_day.start(day).astimezone(gaming_day.timezone),
-            gaming_day.end(day).astimezone(gaming_day.timezone),
-            read_at,
-            tuple(link_days),
-            tuple(tables),
-            tuple(_notes(gaming_day, day, read_at, tables)),
-        )
+    return Reconciliation(
+        day,
+        gaming_day.start(day).astimezone(gaming_day.timezone),
+        gaming_day.end(day).astimezone(gaming_day.timezone),
+        read_at,
+        tuple([replace(one, head=await signed(one.head, one.link, find_head)) for one in link_days]),
+        tuple(tables),
+        tuple(_notes(gaming_day, day, read_at, tables)),
+    )
 
 
 async def _tables(

@@ -10,6 +10,7 @@ from sqlalchemy import Row, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from jackpot.finance.checks import check_balances, check_rows, differences
+from jackpot.finance.day_head import read_head
 from jackpot.finance.displayed import DayEnd, displayed_at
 from jackpot.finance.numbers import SERIES, numbers_of
 from jackpot.finance.reconciliation import (
@@ -73,6 +74,7 @@ async def read_link(connection: AsyncConnection, head: Row[Any], day: dt.date) -
         parameters=await _parameters(connection, link, numbers["events"]),
         unpaid=await _unpaid(connection, link, numbers["awards"].last),
         numbers=numbers,
+        head=await read_head(connection, link, numbers["events"].last),
         problems=tuple(problems),
     )
 

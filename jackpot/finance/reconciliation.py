@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from jackpot.finance.day_head import DayHead
 from jackpot.ledger.load import rfc3339
 from jackpot.ledger.schema import ACCOUNTS
 from jackpot.link.money import Balances, Kind
@@ -124,6 +125,7 @@ class LinkDay:
     unpaid: tuple[Unpaid, ...]
     numbers: Mapping[str, Numbers]
     """Of events, journals, entries and awards."""
+    head: DayHead | None
     problems: tuple[str, ...]
 
     @property
@@ -179,6 +181,7 @@ class LinkDay:
                 name: {"first": series.first, "last": series.last, "count": series.count, "missing": series.missing}
                 for name, series in self.numbers.items()
             },
+            "head": None if self.head is None else self.head.document(),
             "problems": list(self.problems),
         }
 

@@ -68,6 +68,7 @@ def sheets(day: Reconciliation) -> list[Sheet]:
         _parameters(day),
         _unpaid(day),
         _numbers(day),
+        _heads(day),
     ]
     return [sheet for sheet in found if sheet.rows]
 
@@ -235,6 +236,20 @@ def _numbers(day: Reconciliation) -> Sheet:
             first, last = (str(series.first), str(series.last)) if series.count else ("", "")
             rows.append((link.link, name.capitalize(), first, last, series.count, missing or "none"))
     return Sheet("Numbers without holes", ("Link", "Series", "First", "Last", "Count", "Missing"), tuple(rows))
+
+
+def _heads(day: Reconciliation) -> Sheet:
+    rows: list[Row] = []
+    for link in day.links:
+        if (head := link.head) is not None:
+            signed = "not found" if head.signed_at is None else _local(day, head.signed_at)
+            rows.append((link.link, head.n, head.chain, signed, head.key or "", head.signature or ""))
+    return Sheet(
+        "Audit chain at the day's end",
+        ("Link", "Event", "Chain", "Signed", "Key", "Signature"),
+        tuple(rows),
+        note="What lies before this event cannot change any more without changing its chain.",
+    )
 
 
 def _meters(day: Reconciliation) -> Sheet:

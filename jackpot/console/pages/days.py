@@ -24,7 +24,7 @@ async def read_day(console: Console, day: dt.date) -> Reconciliation:
         raise HTTPException(404, f"Gaming day {day} has not begun.")
     if day.year < 2000:
         raise HTTPException(404, f"There was no gaming day {day}.")
-    return await reconcile(console.engine, console.gaming_day, day)
+    return await reconcile(console.engine, console.gaming_day, day, console.find_head)
 
 
 @router.get("/days", dependencies=[needs(May.SEE_MONEY)])

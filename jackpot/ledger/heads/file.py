@@ -8,7 +8,7 @@ import os
 import secrets
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -119,7 +119,7 @@ class HeadsFile:
     def of(self, link: str) -> Iterator[SignedHead]:
         """Every head of the link, the newest first. Of lines that are not true `jackpot heads check` tells."""
         told = False
-        for line in self._lines(b'{"link":' + msgspec.json.encode(link) + b",", newest_first=True):
+        for line in _lines(self._paths(), b'{"link":' + msgspec.json.encode(link) + b","):
             try:
                 yield check(self._keys, line)
             except HeadNotTrue as error:
@@ -128,30 +128,39 @@ class HeadsFile:
                 told = True
 
     def find(self, link: str, n: int, chain: str) -> tuple[SignedHead, str] | None:
-        """A head of exactly this, with its signature; the one that closes a gaming day goes first."""
-        begins = msgspec.json.encode({"link": link, "n": n, "chain": chain}).removesuffix(b"}") + b","
-        lines = sorted(self._lines(begins), key=lambda line: b'"closes":' not in line)
-        for line in lines:
-            try:
-                return check(self._keys, line), signature_of(line)
-            except HeadNotTrue:
-                continue
-        return None
+        return find(self._paths(), self._keys, link, n, chain)
 
-    def _lines(self, begins: bytes, *, newest_first: bool = False) -> Iterator[bytes]:
-        """Of this file and of those it was before."""
-        turned = sorted(self.path.parent.glob(f"{self.path.name}?*"), key=_written, reverse=True)
-        for path in (self.path, *turned):
-            try:
-                lines = _content(path).split(b"\n")
-            except FileNotFoundError:
-                continue
-            except (OSError, HeadNotTrue) as error:
-                log.warning("heads_unreadable", file=str(path), error=str(error))
-                continue
-            for line in reversed(lines) if newest_first else lines:
-                if line.startswith(begins):
-                    yield line
+    def _paths(self) -> list[Path]:
+        """This file, and those it was before, the latest first."""
+        return [self.path, *sorted(self.path.parent.glob(f"{self.path.name}?*"), key=_written, reverse=True)]
+
+
+def find(
+    paths: Iterable[Path], keys: dict[str, Ed25519PublicKey], link: str, n: int, chain: str
+) -> tuple[SignedHead, str] | None:
+    """A head of exactly this, with its signature; one that closes a gaming day goes first."""
+    begins = msgspec.json.encode({"link": link, "n": n, "chain": chain}).removesuffix(b"}") + b","
+    for line in sorted(_lines(paths, begins), key=lambda line: b'"closes":' not in line):
+        try:
+            return check(keys, line), signature_of(line)
+        except HeadNotTrue:
+            continue
+    return None
+
+
+def _lines(paths: Iterable[Path], begins: bytes) -> Iterator[bytes]:
+    """Those of each file that begin so, the last first."""
+    for path in paths:
+        try:
+            lines = _content(path).split(b"\n")
+        except FileNotFoundError:
+            continue
+        except (OSError, HeadNotTrue) as error:
+            log.warning("heads_unreadable", file=str(path), error=str(error))
+            continue
+        for line in reversed(lines):
+            if line.startswith(begins):
+                yield line
 
 
 def _place(found: os.stat_result) -> tuple[int, int]:
