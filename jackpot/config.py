@@ -7,6 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -53,6 +54,8 @@ class Mqtt(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Http(Struct, frozen=True, forbid_unknown_fields=True):
     listen: str = "127.0.0.1:8080"
+    trusted_proxies: tuple[str, ...] = ()
+    """Whose word is taken for where a visitor comes from; absent: nobody's."""
 
     @property
     def host(self) -> str:
@@ -293,9 +296,15 @@ def _day_problems(day: GamingDay) -> list[str]:
 
 
 def _listen_problems(http: Http) -> list[str]:
-    if is_address(http.listen):
-        return []
-    return [f"http.listen: {http.listen!r} is not an address such as 127.0.0.1:8080"]
+    found = []
+    if not is_address(http.listen):
+        found.append(f"http.listen: {http.listen!r} is not an address such as 127.0.0.1:8080")
+    for proxy in http.trusted_proxies:
+        try:
+            ip_network(proxy)
+        except ValueError:
+            found.append(f"http.trusted_proxies: {proxy!r} is no address or network such as 127.0.0.1 or 10.1.0.0/24")
+    return found
 
 
 def is_address(listen: str) -> bool:

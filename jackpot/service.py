@@ -174,7 +174,7 @@ async def _run(service: Service, engine: AsyncEngine, door: socket.socket, stop:
     app = create_app(
         engine=engine, feed=service.feed, config=config, boards=boards, ready=service.ready, find_head=find_head
     )
-    http = HttpServer(app)
+    http = HttpServer(app, config.http.trusted_proxies)
     async with asyncio.TaskGroup() as tasks:
         web = tasks.create_task(http.serve([door]), name="http")
         beside = [

@@ -1,7 +1,7 @@
 """The web server around the console, with limits on how long and how many strangers can keep it."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -51,8 +51,16 @@ class Connection(H11Protocol):
 class HttpServer(uvicorn.Server):
     """uvicorn without its own signal handlers: the daemon has them."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        config = uvicorn.Config(app, http=Connection, log_config=None, timeout_graceful_shutdown=CLOSE_WITHIN_S)
+    def __init__(self, app: ASGIApp, trusted_proxies: Sequence[str] = ()) -> None:
+        """What others say about where a visitor comes from is believed of `trusted_proxies`, up to the last of them."""
+        config = uvicorn.Config(
+            app,
+            http=Connection,
+            log_config=None,
+            timeout_graceful_shutdown=CLOSE_WITHIN_S,
+            proxy_headers=bool(trusted_proxies),
+            forwarded_allow_ips=list(trusted_proxies),
+        )
         super().__init__(config)
 
     @contextmanager
