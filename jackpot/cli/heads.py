@@ -3,7 +3,6 @@
 import datetime as dt
 import getpass
 import json
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -147,8 +146,9 @@ def told_by(patterns: list[str], key_paths: list[Path]) -> Collection:
 
 
 def finder(patterns: list[str], key_paths: list[Path]) -> Finder:
-    """Looks for single heads in these files."""
-    return partial(find, _named(patterns), _keys(key_paths))
+    """Looks for single heads in these files, whenever they were written."""
+    paths, keys = _named(patterns), _keys(key_paths)
+    return lambda link, n, chain, _: find(paths, keys, link, n, chain)
 
 
 def _keys(paths: list[Path]) -> dict[str, Ed25519PublicKey]:

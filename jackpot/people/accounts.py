@@ -173,13 +173,18 @@ async def forged(engine: AsyncEngine) -> list[str]:
 
 
 async def seal_all(engine: AsyncEngine, doer: Doer) -> list[str]:
-    """Every account in use, as it stands: after a key was made or changed. Returns their names."""
+    """Every account in use, as it stands: after a key was made or changed. Returns their names.
+
+    Sessions and tokens end: their seal would not fit, and they are not to be taken for forged ones.
+    """
     async with engine.begin() as connection:
         query = select(*SEALED).where(people.c.disabled_at.is_(None)).order_by(people.c.name).with_for_update()
         rows = (await connection.execute(query)).all()
         for row in rows:
             await _become(connection, row)
             await note(connection, doer, "person.sealed", row.name)
+        await connection.execute(delete(sessions))
+        await connection.execute(update(tokens).where(tokens.c.revoked_at.is_(None)).values(revoked_at=func.now()))
     return [row.name for row in rows]
 
 

@@ -13,13 +13,14 @@ from pathlib import Path
 
 import httpx
 import pytest
-from sqlalchemy import select
+import pytest_asyncio
+from sqlalchemy import delete, select
 
 from jackpot.config import read
 from jackpot.console.access import COOKIE
 from jackpot.console.server import HttpServer
 from jackpot.errors import UserError
-from jackpot.ledger.schema import audit
+from jackpot.ledger.schema import audit, login_attempts
 from jackpot.people.sessions import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NAME
 from jackpot.pki import Kind, Site
 from tests.acceptance.processes import patience_s
@@ -31,6 +32,19 @@ from tests.deploy.installed import DAYS, DEPLOY, now, replaced
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 US = "127.0.0.1"
+
+
+@pytest_asyncio.fixture(autouse=True, loop_scope="session")
+async def forgotten(office: Office) -> AsyncIterator[None]:
+    """The other tests come from here too."""
+
+    async def forget() -> None:
+        async with office.engine.begin() as connection:
+            await connection.execute(delete(login_attempts))
+
+    await forget()
+    yield
+    await forget()
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ import csv
 import datetime as dt
 import io
 import json
+import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -91,6 +92,8 @@ async def test_the_daemons_own_file_is_asked_without_being_named(scribe: Scribe,
     (link,) = json.loads((await reconciled(config, "-o", "json")).stdout)["links"]
     assert (link["head"]["n"], link["head"]["signature"]) == (scribe.n, None), "nothing is signed yet"
     signed = signature_of(file.keep("megalink", scribe._head, NOON, DAY))
+    written = (NOON + dt.timedelta(days=1)).timestamp()
+    os.utime(file.path, (written, written))  # whatever day it is here
     (link,) = json.loads((await reconciled(config, "-o", "json")).stdout)["links"]
     assert link["head"]["signature"] == signed
 

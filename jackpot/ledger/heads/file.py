@@ -19,6 +19,9 @@ from jackpot.errors import UserError
 from jackpot.ledger.heads.form import Acceptance, HeadNotTrue, SignedHead, check, fingerprint, sign, signature_of
 from jackpot.ledger.record import Head
 
+TURNED_MAX = 12
+"""A daemon looks back a year: it signs a head of each link that it leads at least once a day."""
+
 log = structlog.get_logger()
 
 
@@ -127,12 +130,15 @@ class HeadsFile:
                     log.warning("head_not_true", file=str(self.path), link=link, error=str(error))
                 told = True
 
-    def find(self, link: str, n: int, chain: str) -> tuple[SignedHead, str] | None:
-        return find(self._paths(), self._keys, link, n, chain)
+    def find(self, link: str, n: int, chain: str, at: dt.datetime) -> tuple[SignedHead, str] | None:
+        """As `find` below, of an event of this time: in the file that it was in then, or the next."""
+        then = [path for path in self._paths() if _written(path) >= at.timestamp()]
+        return find(then[:-3:-1], self._keys, link, n, chain)
 
     def _paths(self) -> list[Path]:
-        """This file, and those it was before, the latest first."""
-        return [self.path, *sorted(self.path.parent.glob(f"{self.path.name}?*"), key=_written, reverse=True)]
+        """This file, and those it was before, the latest first; no more than are read in a moment."""
+        turned = sorted(self.path.parent.glob(f"{self.path.name}?*"), key=_written, reverse=True)
+        return [self.path, *turned[:TURNED_MAX]]
 
 
 def find(
@@ -140,11 +146,12 @@ def find(
 ) -> tuple[SignedHead, str] | None:
     """A head of exactly this, with its signature; one that closes a gaming day goes first."""
     begins = msgspec.json.encode({"link": link, "n": n, "chain": chain}).removesuffix(b"}") + b","
-    for line in sorted(_lines(paths, begins), key=lambda line: b'"closes":' not in line):
-        try:
-            return check(keys, line), signature_of(line)
-        except HeadNotTrue:
-            continue
+    for path in paths:
+        for line in sorted(_lines([path], begins), key=lambda line: b'"closes":' not in line):
+            try:
+                return check(keys, line), signature_of(line)
+            except HeadNotTrue:
+                continue
     return None
 
 
