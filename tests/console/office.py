@@ -1,6 +1,8 @@
 """The console in this process, on a real ledger that holds every kind of event, and clients for each person."""
 
+import asyncio
 import datetime as dt
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from jackpot.config import read
 from jackpot.console import create_app
 from jackpot.console.access import COOKIE
+from jackpot.console.server import HttpServer
 from jackpot.ledger.connection import create_engine
 from jackpot.people import sessions
 from jackpot.wire.feed import Feed
@@ -105,3 +108,16 @@ async def open_office(url: str) -> AsyncIterator[Office]:
         yield Office(engine, console(engine))
     finally:
         await engine.dispose()
+
+
+@asynccontextmanager
+async def served(office: Office, *trusted_proxies: str) -> AsyncIterator[int]:
+    """The real web server around it; its port."""
+    door = socket.create_server(("127.0.0.1", 0))
+    server = HttpServer(office.app, trusted_proxies)
+    serving = asyncio.create_task(server.serve([door]))
+    while not server.started:
+        await asyncio.sleep(0.01)
+    yield door.getsockname()[1]
+    server.should_exit = True
+    await serving

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
@@ -11,8 +10,7 @@ import pytest_asyncio
 
 from jackpot.console import limits, server
 from jackpot.console.limits import BODY_BYTES_MAX
-from jackpot.console.server import HttpServer
-from tests.console.office import Office
+from tests.console.office import Office, served
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -22,14 +20,8 @@ LONG = 96 * 2**20
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def port(office: Office) -> AsyncIterator[int]:
-    door = socket.create_server(("127.0.0.1", 0))
-    served = HttpServer(office.app)
-    serving = asyncio.create_task(served.serve([door]))
-    while not served.started:
-        await asyncio.sleep(0.01)
-    yield door.getsockname()[1]
-    served.should_exit = True
-    await serving
+    async with served(office) as port:
+        yield port
 
 
 def head(path: str, *headers: str) -> bytes:

@@ -3,12 +3,10 @@
 import asyncio
 import os
 import shutil
-import socket
 import ssl
 import subprocess
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
@@ -18,7 +16,6 @@ from sqlalchemy import delete, select
 
 from jackpot.config import read
 from jackpot.console.access import COOKIE
-from jackpot.console.server import HttpServer
 from jackpot.errors import UserError
 from jackpot.ledger.schema import audit, login_attempts
 from jackpot.people.sessions import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NAME
@@ -26,7 +23,7 @@ from jackpot.pki import Kind, Site
 from tests.acceptance.processes import patience_s
 from tests.brokers import free_port
 from tests.console.house import PASSWORD
-from tests.console.office import Office
+from tests.console.office import Office, served
 from tests.deploy.installed import DAYS, DEPLOY, now, replaced
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -45,18 +42,6 @@ async def forgotten(office: Office) -> AsyncIterator[None]:
     await forget()
     yield
     await forget()
-
-
-@asynccontextmanager
-async def served(office: Office, *trusted: str) -> AsyncIterator[int]:
-    door = socket.create_server((US, 0))
-    server = HttpServer(office.app, trusted)
-    serving = asyncio.create_task(server.serve([door]))
-    while not server.started:
-        await asyncio.sleep(0.01)
-    yield door.getsockname()[1]
-    server.should_exit = True
-    await serving
 
 
 class Visitor:

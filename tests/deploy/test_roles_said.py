@@ -11,11 +11,11 @@ import asyncpg
 import pytest
 
 from jackpot.console.access import COOKIE
-from jackpot.people import passwords, sessions, tokens
+from jackpot.people import accounts, passwords, sessions, tokens
 from jackpot.people.roles import Role
 from tests.acceptance.processes import patience_s
 from tests.deploy.conftest import Controller, Database
-from tests.deploy.terminal import PASSWORD, Terminal
+from tests.deploy.terminal import INSTALLER, PASSWORD, Terminal
 from tests.deploy.test_roles_at_work import Api
 
 LINK = "megalink"
@@ -25,10 +25,13 @@ TERMS = {"unit_cents": 500, "increment_bp": 1, "reserve_bp": 1, "reset_cents": 9
 
 @pytest.fixture
 async def intruder(database: Database) -> AsyncIterator[asyncpg.Connection]:
-    """The console's role, and nothing else."""
+    """The console's role, and nothing else. What it made is found and ended afterwards."""
     connection = await asyncpg.connect(database.url("console"))
     yield connection
     await connection.close()
+    async with database.terminal() as terminal:
+        for name in await accounts.forged(terminal.console):
+            await accounts.disable(terminal.console, INSTALLER, name)
 
 
 @pytest.fixture
@@ -219,6 +222,7 @@ async def test_nobody_is_somebody_else_by_a_row_in_the_database(
         for password in ("chosen by the intruder", PASSWORD):
             with pytest.raises(sessions.LoginRefused):
                 await sessions.log_in(terminal.console, fiona, password, "127.0.0.1")
+    assert fiona in await accounts.forged(terminal.console)
 
 
 async def test_a_request_is_answered_once_and_never_changed(
