@@ -3,7 +3,7 @@
 import asyncio
 import datetime as dt
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import asyncpg
@@ -17,13 +17,15 @@ from jackpot.ledger.heads.file import HeadsFile
 from jackpot.ledger.record import Head
 from jackpot.ledger.requests import Request
 from jackpot.ledger.seal import Seal
-from jackpot.link.commands import AnyCommand, LinkSuspended, MoneyCommand
+from jackpot.link.commands import AnyCommand, LinkResumed, LinkSuspended, MoneyCommand
 from jackpot.link.gaming_day import GamingDay
 from jackpot.opening import CONTROLLER
 from jackpot.people import approvals
 from jackpot.wire.channel import Channel
 
 OUTBOX_PAGE = 500
+
+CarryOut = Callable[[AnyCommand], Awaitable[dict[str, Any]]]
 
 log = structlog.get_logger()
 
@@ -63,30 +65,39 @@ class Chores:
     async def take_requests(self, every_s: float) -> None:
         while True:
             await asyncio.sleep(every_s)
-            async with self._pool.acquire() as connection:
-                found = await requests.waiting(connection, self.link, self._seal)
-            for request in found:
-                answer = await self._answer(request)
-                epoch = self._desk.head.epoch
-                async with self._pool.acquire() as connection:
-                    await requests.answer(connection, self.link, epoch, request.id, answer)
+            await self._take_waiting(self._carry_out)
 
-    async def _answer(self, request: Request) -> dict[str, Any]:
+    async def take_standing(self) -> None:
+        """What was ordered while nobody led the link comes before all play: a suspension, above all."""
+        await self._take_waiting(self._desk.carry_out)
+
+    async def _take_waiting(self, carry_out: CarryOut) -> None:
+        async with self._pool.acquire() as connection:
+            found = await requests.waiting(connection, self.link, self._seal)
+        for request in found:
+            answer = await self._answer(request, carry_out)
+            epoch = self._desk.head.epoch
+            async with self._pool.acquire() as connection:
+                await requests.answer(connection, self.link, epoch, request.id, answer)
+
+    async def _answer(self, request: Request, carry_out: CarryOut) -> dict[str, Any]:
         """Only what people may ask for, what our own programs have left, and what two have agreed on if it is money."""
         command = request.command
         if not request.sealed:
             return _refused("No program of ours has left this order: somebody else writes in the database.")
         if command is None:
             return _refused("This order cannot be read; was it left by another version?")
+        if isinstance(command, LinkResumed) and (problem := await self._self_audit() or await self.doubt()) is not None:
+            return _refused(f"Play cannot go on before this is mended: {problem}.")
         if not isinstance(command, MoneyCommand):
-            return await self._carry_out(command)
+            return await carry_out(command)
         async with self._pool.acquire() as connection:
             problem = await approvals.problem(connection, self.link, command)
         if problem is not None:
             log.error("money_order_refused", link=self.link, command=command.id, by=command.by, problem=problem)
             metrics.forged.labels("proposals").inc()
             return _refused(f"It was not carried out: {problem}.")
-        answer = await self._carry_out(command)
+        answer = await carry_out(command)
         if answer["status"] == "accepted":
             metrics.money_orders.labels(self.link).inc()
             about = {"type": command.type, "by": command.by, "approved_by": command.approved_by}
@@ -156,11 +167,13 @@ class Chores:
         """Does the ledger still agree with itself? If not, nobody plays on it until a person has looked."""
         while True:
             await asyncio.sleep(every_s)
-            async with self._pool.acquire() as connection:
-                problem = await audit.self_audit(connection, self.link)
-            if problem is not None:
+            if (problem := await self._self_audit()) is not None:
                 log.error("self_audit_failed", link=self.link, problem=problem)
                 await self._suspend(f"self-audit: {problem}")
+
+    async def _self_audit(self) -> str | None:
+        async with self._pool.acquire() as connection:
+            return await audit.self_audit(connection, self.link)
 
     async def _suspend(self, reason: str) -> None:
         if self._desk.state is not None and self._desk.state.suspended is None:

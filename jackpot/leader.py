@@ -32,7 +32,7 @@ from jackpot.link.gaming_day import GamingDay
 from jackpot.link.state import LinkState
 from jackpot.opening import configured_tables, first_commands
 from jackpot.share import Share
-from jackpot.sitting import Arrival, Order
+from jackpot.sitting import Arrival
 from jackpot.wire.channel import Channel
 from jackpot.wire.mqtt import Broker, Message
 from jackpot.wire.proof import Reader
@@ -202,7 +202,8 @@ class Leader:
         if (doubt := await self._chores.doubt()) is not None and state.suspended is None:
             commands.append(suspension(doubt))
         for command in commands:
-            await self._desk.serve([Order(command, asyncio.get_running_loop().create_future())])
+            await self._desk.carry_out(command)
+        await self._chores.take_standing()
         head, state, sent = await self._open(epoch)
         self._channel.lead(state, head.n, sent)
         # Not before: who vouches may connect, and would say what was true when we led last.

@@ -179,13 +179,12 @@ async def starting(
     config = at.folder / f"daemon-{links}-{tables}-{port}.toml"
     config.write_text(configuration(at, links, tables, port) + more)
     log = at.folder / "daemon.log"
-    jackpot = (sys.executable, "-m", "jackpot.cli")
+    jackpot: tuple[str, ...] = (sys.executable, "-m", "jackpot.cli")
     async with _process(log, *jackpot, "migrate", "--config", str(config)) as migrate:
         await migrate.wait()
-    serve: tuple[str, ...] = (*jackpot, "serve", "--config", str(config))
     if profile is not None:
-        serve = (sys.executable, "-m", "jackpot.bench.profiled", str(config), str(profile))
-    async with _process(log, *serve) as process:
+        jackpot = (sys.executable, "-m", "jackpot.bench.profiled", str(profile))
+    async with _process(log, *jackpot, "serve", "--config", str(config)) as process:
         yield Daemon(process, port, log)
 
 

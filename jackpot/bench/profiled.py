@@ -1,18 +1,17 @@
-"""The daemon, and where its processor time goes: `python -m jackpot.bench.profiled CONFIG FILE`, as `jackpot serve`.
+"""A command, and where its processor time goes: `python -m jackpot.bench.profiled FILE serve --config ...`.
 
 Every millisecond of processor time it is looked what runs, and counted by room. What C code does for a line of Python,
 such as a write to a socket, is that line's; what the event loop and asyncpg do by themselves is nobody's.
 """
 
 import json
+import runpy
 import signal
 import sys
 from collections import Counter
 from pathlib import Path
 from types import FrameType
 from typing import Final
-
-from jackpot.cli.serve import command
 
 EVERY_S: Final = 0.001
 ROOMS: Final = {
@@ -40,7 +39,7 @@ def room_of(frame: FrameType | None) -> str:
     return THE_REST
 
 
-def main(config: Path, found: Path) -> None:
+def main(found: Path, arguments: list[str]) -> None:
     counted: Counter[str] = Counter()
 
     def look(_: int, frame: FrameType | None) -> None:
@@ -48,12 +47,13 @@ def main(config: Path, found: Path) -> None:
 
     signal.signal(signal.SIGPROF, look)
     signal.setitimer(signal.ITIMER_PROF, EVERY_S, EVERY_S)
+    sys.argv = ["jackpot", *arguments]
     try:
-        command(config)
+        runpy.run_module("jackpot.cli", run_name="__main__")
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         found.write_text(json.dumps(counted))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), sys.argv[2:])

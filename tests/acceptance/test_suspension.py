@@ -1,6 +1,8 @@
 """`jackpot suspend` and `resume`: no play, but what was won is paid and what was asked is answered again."""
 
+import asyncio
 import json
+import uuid
 from pathlib import Path
 
 import asyncpg
@@ -9,7 +11,7 @@ import pytest
 from jackpot.link.commands import BalanceAdjusted
 from tests.acceptance import processes
 from tests.acceptance.conftest import SUSPENDED_LINK as LINK
-from tests.acceptance.integrator import Integrator, event
+from tests.acceptance.integrator import Integrator, connected, encoded, event
 from tests.acceptance.processes import Daemon
 from tests.ledger.agreed import agree
 
@@ -115,6 +117,59 @@ async def test_without_a_daemon_the_order_stands(ledger_url: str, tmp_path: Path
     connection = await asyncpg.connect(ledger_url)
     assert await connection.fetchval("SELECT count(*) FROM requests WHERE answer IS NULL") == 1
     await connection.close()
+
+
+async def test_an_order_that_stood_is_carried_out_before_any_play(
+    ledger_url: str, mosquitto: str, tmp_path: Path
+) -> None:
+    """Tables resend while nobody leads: the first thing they are told is that they may not play."""
+    link = f"link-{uuid.uuid4().hex[:8]}"
+    floor = (processes.link(link), processes.table("UTH-01", link))
+    daemon = Daemon(tmp_path, processes.configuration(ledger_url, mosquitto, floor))
+    daemon.start()
+    try:
+        async with connected(mosquitto) as pit:
+            await asyncio.to_thread(daemon.wait_ready)
+            await pit.status(link, "running")
+            assert await asyncio.to_thread(daemon.terminate) == 0
+            await pit.status(link, "stopped")
+            assert order(daemon, "suspend", "stop play", link).returncode == 1
+            opened = event("round.opened", 1, round="r")
+            await pit.publish(link, "UTH-01", encoded(opened))
+            before = len(pit.on(f"{link}/status"))
+            daemon.start()
+            (answer,) = await pit.until(lambda: pit.replies(link, "UTH-01", opened["id"]))
+            assert answer["code"] == "link_suspended"
+            assert "running" not in [status["state"] for status in pit.on(f"{link}/status")[before:]]
+    finally:
+        daemon.end()
+
+
+async def test_play_does_not_go_on_with_a_ledger_that_contradicts_itself(
+    ledger_url: str, mosquitto: str, tmp_path: Path
+) -> None:
+    link = f"link-{uuid.uuid4().hex[:8]}"
+    floor = (processes.link(link), processes.table("UTH-01", link))
+    daemon = Daemon(tmp_path, processes.configuration(ledger_url, mosquitto, floor))
+    daemon.start()
+    connection = await asyncpg.connect(ledger_url)
+    try:
+        async with connected(mosquitto) as pit:
+            await asyncio.to_thread(daemon.wait_ready)
+            assert order(daemon, "suspend", "something is wrong", link).returncode == 0
+            await connection.execute(
+                "ALTER TABLE journals DISABLE TRIGGER ALL; "
+                "UPDATE journals SET pool_after = pool_after + 1, house_after = house_after - 1"
+            )
+            done = order(daemon, "resume", "why not", link)
+            assert done.returncode != 0
+            assert "before this is mended: pool is" in done.stderr
+            await connection.execute("UPDATE journals SET pool_after = pool_after - 1, house_after = house_after + 1")
+            assert order(daemon, "resume", "it is mended", link).returncode == 0
+            await pit.status(link, "running")
+    finally:
+        await connection.close()
+        daemon.end()
 
 
 async def test_an_order_of_more_than_the_ledger_can_hold_is_refused_and_play_goes_on(
