@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Final
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from jackpot.cli.common import run
 from jackpot.cli.doctor import Finding, Verdict, examine
 from jackpot.cli.options import ConfigOption
-from jackpot.cli.output import Output, OutputOption
+from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.config import Config, load
 from jackpot.errors import CheckFailed, UserError
 
@@ -53,7 +52,7 @@ async def _examine(config: Config, path: Path, show: Callable[[Finding], None]) 
 def _show(finding: Finding) -> None:
     mark, style = MARKS[finding.verdict]
     line = Text.assemble((mark, style), f" {finding.part:10} {finding.found}")
-    console = Console()
+    console = Page()
     console.print(line, soft_wrap=True, highlight=False)
     if finding.fix is not None:
         console.print(Text(f"  {'':10} -> {finding.fix}", style), soft_wrap=True, highlight=False)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from jackpot.cli.output import Output, OutputOption
+from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.errors import UserError
 from jackpot.rules.explanation import Explanation, explain_game, explain_hand
 from jackpot.rules.megalink import ALL_GAMES
@@ -47,7 +47,7 @@ def command(
     if output is Output.JSON:
         typer.echo(json.dumps(dataclasses.asdict(explanation)))
     else:
-        _show(explanation, Console())
+        _show(explanation, Page())
 
 
 def _show(explanation: Explanation, console: Console) -> None:

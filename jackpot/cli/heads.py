@@ -9,12 +9,11 @@ from typing import Annotated, Any
 import asyncpg
 import typer
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from rich.console import Console
 from rich.table import Table
 
 from jackpot.cli.common import open_ledger, run
 from jackpot.cli.options import ConfigOption, LinkOption, ReasonOption
-from jackpot.cli.output import Output, OutputOption
+from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.config import Config, load
 from jackpot.errors import CheckFailed, UserError
 from jackpot.finance.day_head import Finder
@@ -82,7 +81,7 @@ def check(
         for link, heads in found.links.items():
             newest = heads.newest
             table.add_row(link, f"{newest.n:,}", f"{newest.signed_at:%Y-%m-%d %H:%M:%S}Z", newest.chain)
-        Console().print(table)
+        Page().print(table)
         for line in remarks(found):
             typer.echo(line)
     if not len(found):

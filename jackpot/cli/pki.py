@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from jackpot.cli.output import Output, OutputOption
+from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.errors import CheckFailed, UserError
 from jackpot.pki import Issued, Kind, Site, files
 
@@ -111,7 +110,7 @@ def _show(found: Iterable[Issued]) -> None:
         if issued.revoked_at is not None:
             state = f"revoked {issued.revoked_at:%Y-%m-%d}"
         table.add_row(issued.kind, issued.name, f"{issued.serial:x}"[:12], f"{issued.not_after:%Y-%m-%d}", state)
-    Console().print(table)
+    Page().print(table)
 
 
 @command.command("event-key")

@@ -15,6 +15,7 @@ from rich.text import Text
 from jackpot.cli.common import open_ledger, read_day, run, write_out
 from jackpot.cli.heads import HeadsKeyOption, HeadsOption, finder, require_both
 from jackpot.cli.options import ConfigOption
+from jackpot.cli.output import Page
 from jackpot.config import Config, load
 from jackpot.errors import CheckFailed, UserError
 from jackpot.finance.amounts import cents, grouped
@@ -55,7 +56,7 @@ def command(
     if output is not Output.TABLE:
         write_out(render(reconciled, output.value), out)
     elif out is None:
-        _show(reconciled, Console())
+        _show(reconciled, Page())
     else:
         page = io.StringIO()
         _show(reconciled, Console(file=page, width=WIDTH_IN_FILE))

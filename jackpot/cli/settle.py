@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from jackpot.cli.output import Output, OutputOption
+from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.errors import UserError
 from jackpot.rules.reading import round_texts
 from jackpot.rules.settlement import settle
@@ -28,7 +28,7 @@ def command(
         if output is Output.JSON:
             sys.stdout.write(json.dumps(result) + "\n")
         else:
-            _show(result, Console())
+            _show(result, Page())
     if refused:
         raise typer.Exit(1)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
@@ -23,7 +23,7 @@ from drivers.emulator import EmulatedPort, Faults, emulate, render, save_png
 from drivers.line import Lines
 from jackpot import logs
 from jackpot.cli.options import ConfigOption
-from jackpot.cli.output import Output, OutputOption
+from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.config import Config, load, service_manager
 from jackpot.embedded import default_data_dir
 from jackpot.errors import CheckFailed, UserError
@@ -209,7 +209,7 @@ def run_emulator(
 
 async def _watch(port: EmulatedPort, unplug_seconds: float) -> None:
     loop = asyncio.get_running_loop()
-    console = Console()
+    console = Page()
     if not console.is_terminal:
         typer.echo(f"open at {port.path}")
     plugged_at = loop.time()

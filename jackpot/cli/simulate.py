@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from jackpot.cli.output import Output, OutputOption
+from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.config import load
 from jackpot.errors import UserError
 from jackpot.finance.amounts import cents as amount
@@ -61,7 +61,7 @@ def command(
     if output is Output.JSON:
         typer.echo(json.dumps(_document(outlook, played, seed)))
     else:
-        _show(outlook, played, Console())
+        _show(outlook, played, Page())
 
 
 def _parameters(config: Path | None, link: str | None, given: dict[str, int]) -> Parameters:

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from jackpot.cli.common import open_ledger, run
 from jackpot.cli.options import ConfigOption
-from jackpot.cli.output import Output, OutputOption
+from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.cli.pki import event_key
 from jackpot.config import load
 from jackpot.errors import UserError
@@ -59,7 +58,7 @@ def list_(config: ConfigOption, output: OutputOption = Output.TABLE) -> None:
         state = "disabled" if person["disabled_at"] else "to be confirmed" if person["waits"] else "in use"
         added = f"{person['created_at']:%Y-%m-%d} by {person['created_by']}"
         table.add_row(person["name"], person["role"], added, state, held)
-    Console().print(table)
+    Page().print(table)
 
 
 @command.command()

@@ -17,7 +17,7 @@ from jackpot.cli.common import open_ledger, run
 from jackpot.cli.heads import HeadsKeyOption, HeadsOption, require_both, told_by
 from jackpot.cli.heads import document as heads_document
 from jackpot.cli.heads import remarks as heads_remarks
-from jackpot.cli.output import Output, OutputOption
+from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.cli.slip import slip_from_ledger
 from jackpot.config import Config, load
 from jackpot.errors import CheckFailed, UserError
@@ -213,7 +213,7 @@ def _show(done: list[Verified], signed: Collection | None, seconds: float) -> No
     for one in done:
         counts = [one.n, *(one.counts.get(kind, 0) for kind in ("journals", "entries", "awards"))]
         table.add_row(one.link, *(f"{count:,}" for count in counts), f"{one.at:%Y-%m-%d %H:%M:%S}Z" if one.n else "")
-    console = Console()
+    console = Page()
     if done:
         console.print(table)
     for one in done:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,16 @@ def test_beside_a_daemon_all_parts_are_good(daemon: Daemon) -> None:
     assert (code, bad(document), document["passed"]) == (0, [], True)
     parts = {found["part"] for found in document["findings"]}
     assert parts >= {"config", "database", "isolation", "clock", "ledger", "broker", "daemon"}
+
+
+@pytest.mark.parametrize("command", ["check", "verify"])
+def test_who_reads_no_further_does_not_change_what_was_found(command: str, daemon: Daemon) -> None:
+    line = [str(processes.JACKPOT), command, "--config", str(daemon.config)]
+    with subprocess.Popen(line, env=processes.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as found:
+        assert found.stdout is not None
+        found.stdout.close()
+        _, said = found.communicate(timeout=processes.patience_s(60))
+    assert (found.returncode, b"Traceback" in said) == (0, False), said
 
 
 def test_status_tells_links_tables_and_that_debits_are_credits(daemon: Daemon) -> None:
