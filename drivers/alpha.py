@@ -1,208 +1,295 @@
-"""Driver for Alpha boards: a TEXT that calls a STRING, which is the meter, and the priority TEXT for a win.
+"""The talk with an Alpha board: its layout, the figure in its STRING, and the priority TEXT for a win.
 
-Most of these boards are wired one way and never answer; then all that helps is to tell them again.
-Where the board does answer, both are read back: a TEXT that calls the STRING, and what that holds, is what the players
-see.
+Most of these boards are wired one way and never answer; then all that helps is to tell them again. Where a board does
+answer, TEXT and STRING are read back: a TEXT that calls the STRING, and what that holds, is what the players see.
+
+`E$` wipes a board's memory, and it is dark until its layout is there again. So it is said when a connection is made,
+when an answer shows that the memory is not what it was, and rarely to a board that never answers, for it may have lost
+its memory with its power. Never because a board is silent.
 """
 
-import asyncio
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from itertools import cycle
 from typing import Final
 
 from drivers import alpha_frames as frames
-from drivers.alpha_frames import CALL_STRING, COLOUR, Packet
-from drivers.amount import fit_characters, fit_text
-from drivers.board import Amount, DriverError, NoAnswerError, Pending, ResolvedWiring, Told, Win
-from drivers.line import Line, Pace
+from drivers.alpha_layout import WIN_CHARACTERS_MAX, Layout
+from drivers.amount import fit_characters
+from drivers.board import DARK, REFRESH_SECONDS, SAYINGS, Amount, Known, Pending, Saying, Told, Win
+from drivers.wiring import ResolvedWiring, is_shared
 
-PACE_SECONDS: Final = 0.3
-"""Writes closer than 0.25 s get lost."""
-ANSWER_SECONDS: Final = 0.4
-LAYOUT_SECONDS: Final = (5.0, 60.0)
-"""A board that does not answer may have missed its layout, or lost it with its power: it gets it again, after the
-first of these, then after twice as long each time, up to the second."""
-ANNOUNCEMENTS: Final = 3
-RELEASES: Final = 3
-"""No board says whether a win still covers its meter, so the release is said more than once."""
-DASHES: Final = "--------"
-METER: Final = "a"
-FACE: Final = "A"
-SHOW_METER: Final = CALL_STRING + METER
+SOON_SECONDS: Final = 0.5
+OVERDUE_SECONDS: Final = 4.0
+"""On a busy floor there is always a newer figure: so late, a question or a refresh goes before it."""
+FACE_SECONDS: Final = 10.0
+SLOWLY_SECONDS: Final = 30.0
+SILENCES_MAX: Final = 4
+WRONGS_MAX: Final = 3
 CLEARINGS: Final = 3
+LAYOUT_SECONDS: Final = (10.0, 590.0)
+"""After which a board that never answers is laid out again, by turns: in pairs, so that one makes good what was lost of
+the other. It is four packets, and dark for the three pauses between them: a new figure waits less than a second."""
+MEND_SECONDS: Final = (10.0, 600.0)
+"""A board that is laid out and does not get well is laid out again after the first, then twice as long each time."""
+DASHES: Final = "--------"
+
+Make = Callable[[], frames.Command]
 
 
-class AlphaBoard:
-    def __init__(self, line: Line, wiring: ResolvedWiring) -> None:
-        self._line = line
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Of a plan: what to say is made when its turn comes, from the newest."""
+
+    make: Make
+    after: float = 0.0
+
+
+Plan = Generator[Step, str | None, None]
+"""Steps, one a turn; each is given what the board answered to it."""
+
+
+class AlphaTalk:
+    def __init__(self, wiring: ResolvedWiring, known: Known) -> None:
         self._wiring = wiring
-        self._pace = Pace(PACE_SECONDS)
-        self._dashes = DASHES[: wiring.width]
-        self._text = self._dashes
-        self._win_text: str | None = None
-        self._releases_due = 0
-        self._answers = False
+        self._known = known
+        if wiring.answers is not None:
+            known.answers, known.silent = wiring.answers, wiring.answers and known.silent
         # Several boards that answer at once would only talk over each other.
-        self._may_answer = wiring.address != "00" and "?" not in wiring.address
-        self._layout_seconds, self._layout_due = LAYOUT_SECONDS[0], 0.0
-        text, string = frames.File.text(FACE, 0x40), frames.File.string(METER, wiring.width)
-        self._memory = frames.AllocateMemory((text, string))
-        self._face = frames.WriteText(FACE, frames.HOLD, COLOUR + frames.AMBER + SHOW_METER)
+        self._may_answer = wiring.answers is not False and not is_shared(wiring.address)
+        self._layout = Layout(wiring)
+        self._laid_out = False
 
-    async def start(self) -> None:
-        await self._push_layout()
+        self._dashes = Told(DASHES[: wiring.width])
+        self._figure = self._said_figure = self._dashes
+        self._win: Told | None = None
+        self._releases_due = 0
+        self._news: list[Make] = []
+        """What was not said yet of the newest."""
+        self._repeats: list[Make] = []
+        """What was, and no answer proves."""
+        self._said = 0
+        self._proved = self._confirmed = False
+        self._silences = self._wrongs = 0
+        self._wrong: str | None = None
 
-    async def ready(self) -> None:
-        await self._pace.ready()
-        self._line.check()
+        self._now = self._face_at = self._slowly_at = self._layout_at = self._mend_at = 0.0
+        self._layout_rests, self._mend_rest = cycle(LAYOUT_SECONDS), MEND_SECONDS[0]
+        self._plan = self._upkeep()
+        self._step, self._due_at = next(self._plan), 0.0
+        self._saying: list[Make] | None = None
+        self._command = self._layout.memory()
 
-    async def show_amount(self, amount: Amount) -> Told:
-        return await self._show_figure(amount, "{figure}")
+    def show_amount(self, amount: Amount) -> Told:
+        return self._show_figure(amount)
 
-    async def show_pending(self, pending: Pending) -> Told:
-        hand = _printable(pending.hand)
-        return await self._show_figure(
-            pending.amount, f"{hand} PENDING {{figure}}", "PENDING {figure}", "HELD {figure}", "{figure}"
-        )
+    def show_pending(self, pending: Pending) -> Told:
+        return self._show_figure(pending.amount, f"{_printable(pending.hand)} PENDING", "PENDING", "HELD")
 
-    async def announce(self, win: Win) -> Told:
-        figure = fit_characters(win.amount, frames.PRIORITY_BYTES_MAX, self._wiring.decimals)
-        room = frames.PRIORITY_BYTES_MAX - len(COLOUR + frames.RED)
+    def announce(self, win: Win) -> Told:
+        figure = fit_characters(win.amount, WIN_CHARACTERS_MAX, self._wiring.decimals)
         # The amount stands last and what is too long is cut in front: never the figure.
-        self._win_text = _printable(f"{win.table} {win.hand} {figure}")[-room:]
+        text = _printable(f"{win.table} {win.hand} {figure}")[-WIN_CHARACTERS_MAX:]
+        self._win = Told(text, win.amount.cut_to(self._wiring.decimals).cents)
         self._releases_due = 0
         # Said again because no answer tells whether it came, and soon, because a long text starts over.
-        for _ in range(ANNOUNCEMENTS):
-            await self._write_win(self._win_text)
-        return Told(self._win_text, win.amount.cut_to(self._wiring.decimals).cents)
+        self._news, self._repeats = [self._announce], [self._announce] * (SAYINGS - 1)
+        return self._win
 
-    async def blank(self) -> Told:
-        await self._write_meter(self._dashes)
-        return Told(self._text)
+    def blank(self) -> Told:
+        return self._show(self._dashes)
 
-    async def show_test(self) -> Told:
-        await self._write_meter("TEST 0123456789.,$"[: self._wiring.width])
-        return Told(self._text)
+    def show_test(self) -> Told:
+        return self._show(Told("TEST 0123456789.,$"[: self._wiring.width]))
 
-    async def probe(self) -> bool:
-        if self._releases_due:
-            await self._release()
-        if self._answers:
-            await self._confirm()
-            # What was read is on view only if no win covers it.
-            return self._win_text is None and not self._releases_due
-        if asyncio.get_running_loop().time() < self._layout_due:
-            await self._tell_again()
+    def _show_figure(self, amount: Amount, *words: str) -> Told:
+        text = fit_characters(amount, self._wiring.width, self._wiring.decimals, words)
+        return self.blank() if text is None else self._show(Told(text, amount.cut_to(self._wiring.decimals).cents))
+
+    def _show(self, told: Told) -> Told:
+        if self._win is not None:
+            self._win, self._releases_due = None, SAYINGS
+        release = [self._uncover] if self._releases_due else []
+        # What a win covers is the figure before it, so first the STRING; but newer ones must not hold up the release.
+        is_next = bool(release) and self._news[:1] == release
+        self._news = [*release, self._string] if is_next else [self._string, *release]
+        self._repeats = (release if self._known.answers else [self._string, *release]) * (SAYINGS - 1)
+        self._figure, self._said, self._proved = told, 0, False
+        return told
+
+    @property
+    def due_at(self) -> float:
+        return 0.0 if self._laid_out and (self._news or self._repeats) else self._due_at
+
+    @property
+    def urgent(self) -> bool:
+        if self._laid_out:
+            return bool(self._news)
+        return not isinstance(self._step.make(), frames.ReadString)
+
+    @property
+    def sure(self) -> bool:
+        waits = self._news or self._repeats or not self._laid_out
+        return not waits and (self._proved or self._said >= SAYINGS)
+
+    @property
+    def fault(self) -> str | None:
+        if self._known.silent:
+            return "the board has answered before and does not any more; it is told blindly"
+        return self._wrong
+
+    def next(self, now: float) -> Saying:
+        self._now = now
+        overdue = now > self._due_at + OVERDUE_SECONDS
+        self._saying = None if overdue or not self._laid_out else self._news or self._repeats or None
+        self._command = (self._saying[0] if self._saying else self._step.make)()
+        return self._layout.saying(self._command, self._shows(self._command))
+
+    def heard(self, answer: bytes | None, now: float) -> bool:
+        self._now = now
+        match self._command:
+            case frames.WriteString():
+                self._said, self._said_figure = self._said + 1, self._figure
+            case frames.ReleasePriority():
+                self._releases_due = max(0, self._releases_due - 1)
+        if self._saying:
+            del self._saying[0]
+            if not self._news and self._known.answers and not self._known.silent:
+                self._due_at = min(self._due_at, now)
             return False
-        await self._push_layout()
-        return False
+        self._confirmed = False
+        self._step = self._plan.send(None if answer is None else self._layout.read(self._command, answer))
+        self._due_at = now + self._step.after
+        return self._confirmed
 
-    async def close(self) -> None:
-        self._line.release()
+    def _upkeep(self) -> Plan:
+        yield from self._lay_out(first=True)
+        while True:
+            yield from self._ask() if self._known.answers else self._tell()
 
-    async def _confirm(self) -> None:
-        wrong = await self._wrong()
-        for repair in (self._tell_again, self._tell_again, self._push_layout):
-            if wrong is None:
-                return
-            await repair()
-            wrong = await self._wrong()
-        if wrong is not None:
-            raise wrong
+    def _tell(self) -> Plan:
+        """To a board that never answers."""
+        if self._now >= self._layout_at:
+            yield from self._lay_out()
+        elif self._now >= self._slowly_at:
+            self._slowly_at = self._now + SLOWLY_SECONDS
+            yield Step(self._layout.face)
+            yield Step(self._uncover)
+            if self._may_answer:
+                self._known.answers = (yield Step(self._layout.ask_meter)) is not None
+        yield Step(self._string, REFRESH_SECONDS)
 
-    async def _wrong(self) -> DriverError | None:
-        """What the board says that does not agree with what it was told."""
-        found = await self._read(frames.ReadString(METER))
+    def _ask(self) -> Plan:
+        """A board that answers, or did."""
+        wait = REFRESH_SECONDS if self._known.silent or self._proved else SOON_SECONDS if self._silences else 0.0
+        found = yield Step(self._layout.ask_meter, wait)
         if found is None:
-            return NoAnswerError("the board does not answer any more")
-        if found != self._text:
-            return DriverError(f"the board shows {found!r} and was told {self._text!r}")
-        face = await self._read(frames.ReadText(FACE))
-        if face is not None and SHOW_METER not in face:
-            return DriverError(f"the board has the figure, and shows {face!r} in its place")
-        return None
+            yield from self._bear_silence()
+            return
+        self._silences, self._known.silent = 0, False
+        told = self._said_figure.text.strip()
+        self._wrongs = 0 if found == told else self._wrongs + 1
+        is_whole = True
+        if self._wrongs or self._now >= self._face_at:
+            self._face_at = self._now + FACE_SECONDS
+            face = yield Step(self._layout.ask_face)
+            if face is None:
+                yield from self._bear_silence()
+                return
+            is_whole = self._layout.is_whole(face)
+        if not is_whole:
+            yield from self._mend(f"the board has {found!r} and does not show it: its layout is gone")
+        elif self._wrongs > WRONGS_MAX:
+            yield from self._mend(f"the board shows {found!r} and was told {told!r}")
+        elif self._wrongs:
+            yield Step(self._string)
+        else:
+            self._note_right()
+            if self._now >= self._slowly_at:
+                self._slowly_at = self._now + SLOWLY_SECONDS
+                yield Step(self._uncover, SOON_SECONDS)
 
-    async def _show_figure(self, amount: Amount, *forms: str) -> Told:
-        figure = fit_characters(amount, self._wiring.width, self._wiring.decimals)
-        if figure is None:
-            return await self.blank()
-        text = fit_text(tuple(form.replace("{figure}", figure) for form in forms), self._wiring.width)
-        await self._write_meter(text or figure)
-        return Told(self._text, amount.cut_to(self._wiring.decimals).cents)
+    def _bear_silence(self) -> Plan:
+        """It may hear though it is not heard."""
+        self._silences += 1
+        self._proved = False
+        if self._silences >= SILENCES_MAX:
+            self._known.silent = True
+        yield Step(self._string)
 
-    async def _write_meter(self, text: str) -> None:
-        self._text = text
-        await self._tell_again()
-        if self._win_text is not None:
-            # Only now: what the win covers is the figure before it.
-            self._win_text = None
-            self._releases_due = RELEASES
-            await self._release()
+    def _note_right(self) -> None:
+        self._wrong, self._mend_rest = None, MEND_SECONDS[0]
+        self._proved = not self._news
+        # What was read is on view only if no win covers it.
+        self._confirmed = self._proved and self._win is None and not self._releases_due
 
-    async def _release(self) -> None:
-        self._releases_due -= 1
-        await self._send(frames.ReleasePriority())
+    def _mend(self, wrong: str) -> Plan:
+        self._proved = False
+        if self._now >= self._mend_at:
+            yield from self._lay_out()
+            self._mend_at = self._now + self._mend_rest
+            self._mend_rest = min(2 * self._mend_rest, MEND_SECONDS[1])
+        else:
+            self._wrong = wrong
+            yield Step(self._string, SOON_SECONDS)
 
-    async def _write_win(self, text: str) -> None:
-        mode = frames.FLASH if len(text) <= self._wiring.width else frames.ROTATE
-        await self._send(frames.WriteText(frames.PRIORITY, mode, COLOUR + frames.RED + text))
+    def _lay_out(self, *, first: bool = False) -> Plan:
+        found = None
+        if first and self._may_answer:
+            found = yield Step(self._layout.ask_meter)
+            self._known.answers |= found is not None
+            self._known.silent &= found is None
+        self._laid_out = False
+        if found is not None or (self._known.answers and not first):
+            yield from self._clear_with_proof(found)
+        else:
+            yield Step(frames.ClearMemory)
+            if first:
+                # Where nothing was shown before, each step twice: whichever packet is lost, the board has all it needs.
+                yield Step(frames.ClearMemory)
+                yield Step(self._layout.memory)
+        yield Step(self._layout.memory)
+        yield Step(self._layout.face)
+        self._laid_out = True
+        self._news = [self._string] if self._win is None else [self._string, self._announce]
+        self._repeats = [] if self._known.answers else [self._layout.face, self._string, self._uncover, self._string]
+        self._said = self._wrongs = self._releases_due = 0
+        self._proved = False
+        self._face_at, self._slowly_at = self._now, self._now + SLOWLY_SECONDS
+        self._layout_at = self._now + next(self._layout_rests)
 
-    async def _tell_again(self) -> None:
-        # The STRING is filled to the brim: if the packet's end is spoiled, what is added makes it too
-        # long, and the board empties it rather than show a wrong figure.
-        await self._send(frames.WriteString(METER, self._text.center(self._wiring.width)))
-
-    async def _push_layout(self) -> None:
-        self._answers = self._answers or (self._may_answer and (await self._is_heard() or await self._is_heard()))
-        await (self._lay_out_with_proof() if self._answers else self._lay_out_blindly())
-        await self._send(frames.ReleasePriority())
-        if self._win_text is not None:
-            await self._write_win(self._win_text)
-        self._layout_due = asyncio.get_running_loop().time() + self._layout_seconds
-        self._layout_seconds = min(2 * self._layout_seconds, LAYOUT_SECONDS[1])
-
-    async def _is_heard(self) -> bool:
-        return await self._read(frames.ReadString(METER)) is not None
-
-    async def _lay_out_blindly(self) -> None:
-        """Each step twice: whichever packet is lost, the board has what it needs. The meter is told again anyway."""
-        for command in (frames.ClearMemory(), frames.ClearMemory(), self._memory, self._memory, self._face):
-            await self._send(command)
-        await self._tell_again()
-        await self._send(self._face)
-
-    async def _lay_out_with_proof(self) -> None:
-        """A board that missed its `E$` stays dark and says nothing: it came if what it wipes is gone."""
+    def _clear_with_proof(self, held: str | None) -> Plan:
+        """A board that missed its `E$` may stay dark and say nothing: it came if what it wipes is gone."""
         for _ in range(CLEARINGS):
-            await self._send(frames.ClearMemory())
-            await self._send(self._memory)
-            await self._tell_again()
-            was_there = await self._read(frames.ReadString(METER)) == self._text
-            await self._send(frames.ClearMemory())
-            if was_there and await self._read(frames.ReadString(METER)) != self._text:
-                break
-        await self._send(self._memory)
-        await self._send(self._face)
-        await self._tell_again()
+            if not held:
+                yield Step(self._layout.memory)
+                yield Step(self._string)
+                held = yield Step(self._layout.ask_meter)
+            yield Step(frames.ClearMemory)
+            if held and (yield Step(self._layout.ask_meter)) == "":
+                return
+            held = None
 
-    async def _send(self, command: frames.Command) -> None:
-        await self.ready()
-        try:
-            await self._line.send(Packet(command, self._wiring.address).to_bytes())
-        finally:
-            # Also if it is cancelled: the bytes may be on their way, and the next write must not come too soon.
-            self._pace.written()
+    def _string(self) -> frames.Command:
+        return self._layout.meter(self._figure)
 
-    async def _read(self, question: frames.ReadString | frames.ReadText) -> str | None:
-        await self._pace.ready()
-        try:
-            packet = Packet(question, self._wiring.address).to_bytes()
-            answer = Packet.from_bytes(await self._line.ask(packet, frames.EOT, ANSWER_SECONDS))
-        except (NoAnswerError, frames.BadFrameError):
-            return None
-        match question, answer:
-            case frames.ReadString(asked), Packet(frames.WriteString(label, text), _, frames.ANSWER_TYPE):
-                return text.strip() if label == asked else None
-            case frames.ReadText(asked), Packet(frames.WriteText(label, _, text), _, frames.ANSWER_TYPE):
-                return text if label == asked else None
+    def _announce(self) -> frames.Command:
+        return self._layout.win(self._win) if self._win else self._string()
+
+    def _uncover(self) -> frames.Command:
+        """No board says whether a win still covers its meter, so the release is said more than once."""
+        return frames.ReleasePriority() if self._win is None else self._string()
+
+    def _shows(self, command: frames.Command) -> Told | None:
+        match command:
+            case frames.ClearMemory() | frames.AllocateMemory():
+                return DARK
+            case frames.WriteText(frames.PRIORITY):
+                return self._win
+            case frames.WriteString() if self._laid_out and self._win is None and self._releases_due < SAYINGS:
+                return self._figure
+            case frames.ReleasePriority() if self._laid_out:
+                return self._said_figure
             case _:
                 return None
 

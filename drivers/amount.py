@@ -9,8 +9,8 @@ def currency_sign(currency: str) -> str:
     return _SIGNS.get(currency, f"{currency} ")
 
 
-def fit_characters(amount: Amount, width: int, decimals: int) -> str | None:
-    """The fullest form that fits: the currency sign goes first, then the separators, never a digit.
+def figures(amount: Amount, decimals: int) -> tuple[str, ...]:
+    """The fullest form first: the currency sign goes, then the separators, never a digit.
 
     Cents are left out only on a board declared to show whole units, and then always: a figure that
     loses its cents from one moment to the next reads as another figure.
@@ -18,10 +18,13 @@ def fit_characters(amount: Amount, width: int, decimals: int) -> str | None:
     units, cents = divmod(amount.cents, 100)
     fraction = f".{cents:02d}" if decimals else ""
     grouped = f"{units:,d}{fraction}"
-    for text in (f"{currency_sign(amount.currency)}{grouped}", grouped, f"{units}{fraction}"):
-        if len(text) <= width:
-            return text
-    return None
+    return f"{currency_sign(amount.currency)}{grouped}", grouped, f"{units}{fraction}"
+
+
+def fit_characters(amount: Amount, width: int, decimals: int, words: tuple[str, ...] = ()) -> str | None:
+    """The fullest words that fit before the figure in any of its forms, or the figure alone."""
+    choices = ((word, figure) for word in (*words, "") for figure in figures(amount, decimals))
+    return next((text for choice in choices if len(text := " ".join(choice).strip()) <= width), None)
 
 
 def fit_digits(amount: Amount, width: int, decimals: int) -> str | None:
@@ -31,7 +34,3 @@ def fit_digits(amount: Amount, width: int, decimals: int) -> str | None:
     if len(digits) > width:
         return None
     return f"{units}.{cents:02d}" if decimals else digits
-
-
-def fit_text(choices: tuple[str | None, ...], width: int) -> str | None:
-    return next((text for text in choices if text is not None and len(text) <= width), None)

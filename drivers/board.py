@@ -1,19 +1,21 @@
-"""What every sign board can be told, whatever it speaks."""
+"""What every sign board can be told, whatever it speaks, and how a talk with one goes."""
 
-import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
-ProtocolName = Literal["alpha", "ed400", "icpdas"]
-LineFormat = Literal["8N1", "7E1"]
+SAYINGS: Final = 3
+"""What no answer proves is said so often."""
+REFRESH_SECONDS: Final = 2.0
+"""So often a board is asked, or told again: what it shows may be lost with its power, or spoiled."""
 
 
 class DriverError(Exception):
-    """The board or its line failed. The figure on the board can no longer be vouched for."""
+    """The board's line failed. The figure on the board can no longer be vouched for."""
 
 
-class NoAnswerError(DriverError):
-    """A board that answers did not, or answered what it was not asked."""
+class PortBusyError(DriverError):
+    """Another program has the port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,112 +49,85 @@ class Win:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the board was made to show. `cents` is the figure on it, or None where there is none, as with dashes."""
+    """What a board is made to show. `cents` is the figure on it, or None where there is none, as with dashes."""
 
     text: str
     cents: int | None = None
-    confirmed: bool = False
-    """The board itself said so. Boards that cannot answer never do."""
 
 
-class Board(Protocol):
-    """Every call ends within a few seconds, in success or in DriverError."""
+DARK: Final = Told("")
+"""Nothing: the board's memory is being laid out."""
 
-    async def ready(self) -> None:
-        """Returns when the board can take the next write, so that the caller sends the newest figure.
 
-        Raises DriverError at once if the line is lost.
-        """
+@dataclass(slots=True)
+class Known:
+    """What is known of a board beyond one connection to it."""
 
-    async def show_amount(self, amount: Amount) -> Told: ...
+    answers: bool = False
+    """It has answered, once: from then on silence is a fault."""
+    silent: bool = False
+    """It answered before, and does not now."""
 
-    async def show_pending(self, pending: Pending) -> Told: ...
 
-    async def announce(self, win: Win) -> Told:
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The answer to a packet."""
+
+    end: bytes
+    length: int
+    """In bytes, at most."""
+    is_mine: Callable[[bytes], bool]
+    """Others on the line may answer late, and noise answers nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """One packet to a board."""
+
+    data: bytes
+    pause_seconds: float
+    """So long the board takes no other after it."""
+    shows: Told | None = None
+    """What the board shows once it has the packet; None: what it showed before."""
+    answer: Expected | None = None
+    """None: it is not answered."""
+
+
+class Talk(Protocol):
+    """What is said to one board, a packet a turn, so that nothing long is ever in the way of a newer figure.
+
+    No line, no clock: time is passed in, in seconds. What a board shall show is only noted here; the next packet is
+    made when its turn has come, from the newest. A silent board goes on being told, and its silence is a fault.
+    """
+
+    def show_amount(self, amount: Amount) -> Told: ...
+
+    def show_pending(self, pending: Pending) -> Told: ...
+
+    def announce(self, win: Win) -> Told:
         """Takes the board over until it is told something else."""
 
-    async def blank(self) -> Told:
+    def blank(self) -> Told:
         """Dashes: no figure can be vouched for."""
 
-    async def show_test(self) -> Told: ...
+    def show_test(self) -> Told: ...
 
-    async def probe(self) -> bool:
-        """Makes sure that the board still shows what it was told; True if the board said so itself."""
+    @property
+    def due_at(self) -> float:
+        """When the next packet is due."""
 
-    async def close(self) -> None: ...
+    @property
+    def urgent(self) -> bool:
+        """The next packet changes what the board shows. If not, others on its line go first."""
 
+    @property
+    def sure(self) -> bool:
+        """The board has said that it shows what it was told, or was told so often enough where it does not answer."""
 
-@dataclass(frozen=True, slots=True)
-class Wiring:
-    """How one board is reached. A width or format of None is what is usual for the protocol."""
+    @property
+    def fault(self) -> str | None: ...
 
-    protocol: ProtocolName
-    port: str
-    baud: int = 9600
-    address: str = "01"
-    format: LineFormat | None = None
-    width: int | None = None
-    decimals: Literal[0, 2] = 2
-    """0: the board is declared to show whole units, always. What is cut off is never rounded up."""
+    def next(self, now: float) -> Saying: ...
 
-    def resolved(self) -> "ResolvedWiring":
-        """Checks the values and fills in what is usual. Raises ValueError that says what is wrong."""
-        usual = USUAL.get(self.protocol)
-        if usual is None:
-            raise ValueError(f"unknown protocol {self.protocol!r}: use one of {', '.join(USUAL)}")
-        if not re.fullmatch(usual.address, self.address):
-            raise ValueError(f"{self.protocol}: {self.address!r} is no address of such a board")
-        if not _is_place(self.port):
-            raise ValueError(f"port {self.port!r} should be a path such as /dev/ttyUSB0, or socket://host:port")
-        if self.format not in {None, "8N1", "7E1"}:
-            raise ValueError(f"unknown line format {self.format!r}: use 8N1 or 7E1")
-        if self.decimals not in {0, 2}:
-            raise ValueError(f"decimals is 0 or 2, not {self.decimals!r}")
-        width = usual.width if self.width is None else self.width
-        if not 1 <= width <= usual.width_max:
-            raise ValueError(f"{self.protocol}: a width of {width} is not between 1 and {usual.width_max}")
-        if not 300 <= self.baud <= 921_600:
-            raise ValueError(f"a baud rate of {self.baud} is not between 300 and 921600")
-        return ResolvedWiring(
-            self.protocol, self.port, self.baud, self.address, self.format or usual.format, width, self.decimals
-        )
-
-
-def _is_place(port: str) -> bool:
-    """A path, or the address of a serial server; whether anything is there shows when it is opened."""
-    if not port.startswith("socket:"):
-        return port.strip() != "" and "\0" not in port
-    found = re.fullmatch(r"socket://([^/:\s]+|\[[0-9a-fA-F:]+\]):([0-9]{1,5})", port)
-    if found is None or not 1 <= int(found[2]) <= 65_535:
-        return False
-    try:
-        found[1].encode("idna")
-    except UnicodeError:
-        return False
-    return True
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedWiring:
-    protocol: ProtocolName
-    port: str
-    baud: int
-    address: str
-    format: LineFormat
-    width: int
-    decimals: Literal[0, 2]
-
-
-@dataclass(frozen=True, slots=True)
-class Usual:
-    format: LineFormat
-    width: int
-    width_max: int
-    address: str
-
-
-USUAL: Final[dict[str, Usual]] = {
-    "alpha": Usual("7E1", width=16, width_max=80, address="[0-9A-F?]{2}"),
-    "ed400": Usual("8N1", width=10, width_max=16, address="[0-9]{2}"),
-    "icpdas": Usual("8N1", width=5, width_max=16, address="[0-9A-F]{2}"),  # I-7080D: five digits
-}
+    def heard(self, answer: bytes | None, now: float) -> bool:
+        """What came back, after each packet. True if by that the board says itself that it shows what it was told."""

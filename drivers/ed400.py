@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Final, Self
 
-from drivers.amount import fit_digits
-from drivers.board import Amount, Pending, ResolvedWiring, Told, Win
-from drivers.line import Line, Pace
+from drivers.board import REFRESH_SECONDS, SAYINGS, Saying, Told
+from drivers.numeric import NumericTalk
+from drivers.wiring import ResolvedWiring
 
 PACE_SECONDS: Final = 0.1
 
@@ -33,50 +33,41 @@ class Frame:
         return cls(address.decode("ascii"), shown.decode("ascii"))
 
 
-class Ed400Board:
-    def __init__(self, line: Line, wiring: ResolvedWiring) -> None:
-        self._line = line
-        self._wiring = wiring
-        self._pace = Pace(PACE_SECONDS)
-        self._dashes = "-" * wiring.width
-        self._data = self._dashes
+class Ed400Talk(NumericTalk):
+    """Told, and told again."""
 
-    async def start(self) -> None:
-        await self._write(self._dashes)
+    def __init__(self, wiring: ResolvedWiring) -> None:
+        super().__init__(wiring, dashes="-" * wiring.width, test="8" * wiring.width)
+        self._due_at = 0.0
+        self._said = 0
 
-    async def ready(self) -> None:
-        await self._pace.ready()
-        self._line.check()
+    @property
+    def due_at(self) -> float:
+        return self._due_at
 
-    async def show_amount(self, amount: Amount) -> Told:
-        digits = fit_digits(amount, self._wiring.width, self._wiring.decimals)
-        await self._write(self._dashes if digits is None else digits)
-        return Told(self._data, None if digits is None else amount.cut_to(self._wiring.decimals).cents)
+    @property
+    def urgent(self) -> bool:
+        return self._said == 0
 
-    async def show_pending(self, pending: Pending) -> Told:
-        """Digits have no word for it: the amount that is held."""
-        return await self.show_amount(pending.amount)
+    @property
+    def sure(self) -> bool:
+        return self._said >= SAYINGS
 
-    async def announce(self, win: Win) -> Told:
-        return await self.show_amount(win.amount)
+    @property
+    def fault(self) -> None:
+        return None
 
-    async def blank(self) -> Told:
-        await self._write(self._dashes)
-        return Told(self._dashes)
+    def next(self, now: float) -> Saying:  # noqa: ARG002  nothing here depends on it
+        return Saying(Frame(self._wiring.address, self._told.text).to_bytes(), PACE_SECONDS, shows=self._told)
 
-    async def show_test(self) -> Told:
-        await self._write("8" * self._wiring.width)
-        return Told(self._data)
-
-    async def probe(self) -> bool:
-        await self._write(self._data)
+    def heard(self, answer: bytes | None, now: float) -> bool:  # noqa: ARG002  it never answers
+        self._said += 1
+        self._due_at = now + (REFRESH_SECONDS if self.sure else 0.0)
         return False
 
-    async def close(self) -> None:
-        self._line.release()
+    def _tell(self, told: Told) -> Told:
+        self._due_at, self._said = 0.0, 0
+        return super()._tell(told)
 
-    async def _write(self, data: str) -> None:
-        await self.ready()
-        self._data = data
-        await self._line.send(Frame(self._wiring.address, data).to_bytes())
-        self._pace.written()
+    def _form(self, digits: str) -> str:
+        return digits

@@ -6,16 +6,21 @@ knows, which no pool ever is.
 """
 
 import re
+from collections import deque
 from dataclasses import dataclass
 from typing import Final, Self
 
-from drivers.amount import fit_digits
-from drivers.board import Amount, DriverError, NoAnswerError, Pending, ResolvedWiring, Told, Win
-from drivers.line import Line, Pace
+from drivers.board import REFRESH_SECONDS, Expected, Known, Saying, Told
+from drivers.numeric import NumericTalk
+from drivers.wiring import ResolvedWiring
 
 PACE_SECONDS: Final = 0.1
-ANSWER_SECONDS: Final = 0.25
+ANSWER_BYTES: Final = 6
 TRIES: Final = 4
+BLIND_SAYINGS: Final = 2
+REFUSALS_MAX: Final = 2
+LATE_SECONDS: Final = 2.0
+"""An answer that has not come by then does not come."""
 CR: Final = b"\r"
 HOST_CONTROL: Final = "82"
 """`$AA82`: the host controls the digits, not the meter's own counter."""
@@ -87,72 +92,101 @@ def _read(lead: bytes, data: bytes) -> tuple[str, str]:
     return address.decode("ascii"), text.decode("ascii")
 
 
-class IcpDasBoard:
-    def __init__(self, line: Line, wiring: ResolvedWiring) -> None:
-        self._line = line
-        self._wiring = wiring
-        self._pace = Pace(PACE_SECONDS)
-        self._dashes = "0." + "0" * (wiring.width - 1)
-        self._data = self._dashes
+class IcpDasTalk(NumericTalk):
+    """Every command is answered, and the answer to a figure proves that it is on view.
 
-    async def start(self) -> None:
-        if not await self._ask(HOST_CONTROL):
-            raise DriverError("the meter does not let the host control its digits")
-        await self._write(self._dashes)
+    A meter that does not answer may still hear: it goes on being told, digits and who controls them by turns.
+    """
 
-    async def ready(self) -> None:
-        await self._pace.ready()
-        self._line.check()
-
-    async def show_amount(self, amount: Amount) -> Told:
-        digits = fit_digits(amount, self._wiring.width, self._wiring.decimals)
-        if digits is None:
-            return await self.blank()
+    def __init__(self, wiring: ResolvedWiring, known: Known) -> None:
         # Always the whole width: five digits and a point.
-        await self._write((digits if "." in digits else digits + ".").rjust(self._wiring.width + 1, "0"))
-        return Told(self._data, amount.cut_to(self._wiring.decimals).cents, confirmed=True)
+        super().__init__(wiring, dashes="0." + "0" * (wiring.width - 1), test="8" * wiring.width + ".")
+        self._known = known
+        self._control_due = True
+        self._unanswered: deque[tuple[float, str]] = deque()
+        """When what was asked; the answers come in this order, however late."""
+        self._said = self._silences = self._refusals = 0
+        self._refused = ""
+        self._proved = False
+        self._due_at = 0.0
 
-    async def show_pending(self, pending: Pending) -> Told:
-        """Digits have no word for it: the amount that is held."""
-        return await self.show_amount(pending.amount)
+    @property
+    def due_at(self) -> float:
+        return self._due_at
 
-    async def announce(self, win: Win) -> Told:
-        return await self.show_amount(win.amount)
+    @property
+    def urgent(self) -> bool:
+        return not (self._proved or self._silences or self._known.silent)
 
-    async def blank(self) -> Told:
-        await self._write(self._dashes)
-        return Told(self._dashes, confirmed=True)
+    @property
+    def sure(self) -> bool:
+        return self._proved or self._said >= (BLIND_SAYINGS if self._known.silent else TRIES)
 
-    async def show_test(self) -> Told:
-        await self._write("8" * self._wiring.width + ".")
-        return Told(self._data, confirmed=True)
+    @property
+    def fault(self) -> str | None:
+        if self._known.silent:
+            return f"no answer to {TRIES} questions, and is told blindly"
+        if self._refusals < REFUSALS_MAX:
+            return None
+        if self._refused == HOST_CONTROL:
+            return "the meter does not let the host control its digits"
+        return f"the meter calls {self._refused.removeprefix(SHOW)!r} invalid"
 
-    async def probe(self) -> bool:
-        await self._write(self._data)
-        return True
+    def next(self, now: float) -> Saying:
+        text = HOST_CONTROL if self._control_due else SHOW + self._told.text
+        self._unanswered.append((now, text))
+        data = Command(self._wiring.address, text).to_bytes()
+        shows = None if self._control_due else self._told
+        return Saying(data, PACE_SECONDS, shows, Expected(CR, ANSWER_BYTES, self._is_mine))
 
-    async def close(self) -> None:
-        self._line.release()
+    def heard(self, answer: bytes | None, now: float) -> bool:
+        self._said += not self._control_due
+        if answer is None:
+            self._note_silence(now)
+            return False
+        while self._unanswered[0][0] < now - LATE_SECONDS and len(self._unanswered) > 1:
+            self._unanswered.popleft()
+        _, asked = self._unanswered.popleft()
+        self._silences, self._known.silent = 0, False
+        self._due_at = now
+        if isinstance(answer_from_bytes(answer), Invalid):
+            self._note_refusal(asked, now)
+        elif asked == HOST_CONTROL:
+            self._control_due = False
+        elif asked == SHOW + self._told.text:
+            self._proved, self._refusals = True, 0
+            self._due_at = now + REFRESH_SECONDS
+            return True
+        return False
 
-    async def _write(self, data: str) -> None:
-        self._data = data
-        if await self._ask(SHOW + data):
-            return
-        # After a loss of power the meter shows its own counter again: take the digits back.
-        if not (await self._ask(HOST_CONTROL) and await self._ask(SHOW + data)):
-            raise DriverError(f"the meter calls {data!r} invalid")
+    def _note_silence(self, now: float) -> None:
+        self._silences += 1
+        self._proved = False
+        if self._silences >= TRIES:
+            self._known.silent = True
+        if self._known.silent:
+            self._control_due = not self._control_due
+        self._due_at = now + (REFRESH_SECONDS / 2 if self._known.silent else 0.0)
 
-    async def _ask(self, text: str) -> bool:
-        """True for `!AA`, False for `?AA`. No answer at all, after some tries, is a fault."""
-        question = Command(self._wiring.address, text).to_bytes()
-        for _ in range(TRIES):
-            await self.ready()
-            try:
-                answer = answer_from_bytes(await self._line.ask(question, CR, ANSWER_SECONDS))
-            except (NoAnswerError, BadFrameError):
-                continue
-            finally:
-                self._pace.written()
-            if answer.address == self._wiring.address:
-                return isinstance(answer, Accepted)
-        raise NoAnswerError(f"no answer to {TRIES} tries")
+    def _note_refusal(self, asked: str, now: float) -> None:
+        """After a loss of power the meter shows its own counter again: take the digits back."""
+        self._refused = asked
+        self._refusals += 1
+        self._proved, self._control_due = False, True
+        if self._refusals >= REFUSALS_MAX:
+            self._due_at = now + REFRESH_SECONDS
+
+    def _is_mine(self, frame: bytes) -> bool:
+        try:
+            return answer_from_bytes(frame).address == self._wiring.address
+        except BadFrameError:
+            return False
+
+    def _tell(self, told: Told) -> Told:
+        self._due_at, self._said, self._proved = 0.0, 0, False
+        if self._known.silent:
+            self._control_due = False
+        return super()._tell(told)
+
+    def _form(self, digits: str) -> str:
+        return (digits if "." in digits else digits + ".").rjust(self._wiring.width + 1, "0")

@@ -4,7 +4,9 @@ Nothing waits here without a limit: an unread line takes about 20 kB and then bl
 """
 
 import asyncio
+import errno
 import os
+import re
 import socket
 import termios
 from contextlib import suppress
@@ -13,10 +15,15 @@ from urllib.parse import urlsplit
 
 import serialx
 
-from drivers.board import DriverError, LineFormat, NoAnswerError, ResolvedWiring
+from drivers.board import DriverError, Expected, PortBusyError
+from drivers.turns import Turns
+from drivers.wiring import LineFormat, ResolvedWiring
 
 OPEN_SECONDS: Final = 3.0
 STUCK_SECONDS: Final = 2.0
+TURNAROUND_SECONDS: Final = 0.25
+"""A board begins to answer within this. How long the answer then takes is a matter of its length and the baud rate."""
+HAPPY_EYEBALLS_SECONDS: Final = 0.25
 KEPT_BYTES: Final = 1024
 """Of what a board says unasked only the end is kept."""
 
@@ -26,21 +33,6 @@ BITS_PER_BYTE: Final = 10
 
 def wire_seconds(length: int, baud: int) -> float:
     return length * BITS_PER_BYTE / baud
-
-
-class Pace:
-    """Keeps writes apart by what the board needs."""
-
-    def __init__(self, seconds: float) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._seconds = seconds
-        self._ready_at = self._loop.time()
-
-    async def ready(self) -> None:
-        await asyncio.sleep(max(0.0, self._ready_at - self._loop.time()))
-
-    def written(self) -> None:
-        self._ready_at = self._loop.time() + self._seconds
 
 
 class _Ear(asyncio.Protocol):
@@ -56,6 +48,15 @@ class _Ear(asyncio.Protocol):
         del self.heard[:-KEPT_BYTES]
         self.news.set()
 
+    def take(self, end: bytes) -> bytes | None:
+        """What was heard up to and with the first `end`."""
+        at = self.heard.find(end)
+        if at < 0:
+            return None
+        frame = bytes(self.heard[: at + len(end)])
+        del self.heard[: at + len(end)]
+        return frame
+
     def pause_writing(self) -> None:
         self.writable.clear()
 
@@ -69,17 +70,14 @@ class _Ear(asyncio.Protocol):
 
 
 class Line:
-    """One open line. Boards that share it take turns: a frame and its answer are never interleaved."""
+    """One open line. Boards that share it take turns: a packet and its answer are never interleaved."""
 
-    def __init__(
-        self, transport: asyncio.WriteTransport, ear: _Ear, port: str, baud: int, line_format: LineFormat
-    ) -> None:
+    def __init__(self, transport: asyncio.WriteTransport, ear: _Ear, port: str, baud: int) -> None:
         self._transport = transport
         self._ear = ear
-        self._turn = asyncio.Lock()
+        self.turns = Turns()
         self.port = port
-        self.baud = baud
-        self.format = line_format
+        self._baud = baud
         self.users = 0
         # With no room in the program's own buffer "writable" means that the system has taken every byte.
         transport.set_write_buffer_limits(high=0)
@@ -96,34 +94,16 @@ class Line:
         except TimeoutError as error:
             raise DriverError(f"{port}: did not open within {OPEN_SECONDS:g} s") from error
         except (OSError, termios.error, serialx.SerialException) as error:
-            raise DriverError(f"{port}: {_words(error)}") from error
-        return cls(transport, ear, port, baud, line_format)
+            kind = PortBusyError if getattr(error, "errno", None) == errno.EBUSY else DriverError
+            raise kind(f"{port}: {_words(error)}") from error
+        return cls(transport, ear, port, baud)
 
     @property
     def usable(self) -> bool:
         return self._ear.lost is None and not self._transport.is_closing()
 
     async def send(self, data: bytes) -> None:
-        """Returns when the last byte is on the wire."""
-        async with self._turn:
-            await self._write(data)
-
-    async def ask(self, data: bytes, end: bytes, answer_seconds: float) -> bytes:
-        """Sends, then returns what comes back up to and with `end`."""
-        async with self._turn:
-            self._ear.heard.clear()
-            await self._write(data)
-            try:
-                async with asyncio.timeout(answer_seconds):
-                    while (at := self._ear.heard.find(end)) < 0:
-                        self.check()
-                        self._ear.news.clear()
-                        await self._ear.news.wait()
-            except TimeoutError as error:
-                raise NoAnswerError(f"{self.port}: no answer within {answer_seconds:g} s") from error
-            return bytes(self._ear.heard[: at + len(end)])
-
-    async def _write(self, data: bytes) -> None:
+        """In one's turn. Returns when the last byte is on the wire."""
         self.check()
         try:
             self._transport.write(data)
@@ -137,7 +117,24 @@ class Line:
             raise DriverError(f"{self.port}: {error.strerror or error}") from error
         self.check()
         # A pty and a socket know no baud rate: without this wait, figures would queue up on their way.
-        await asyncio.sleep(wire_seconds(len(data), self.baud))
+        await asyncio.sleep(wire_seconds(len(data), self._baud))
+
+    async def ask(self, data: bytes, answer: Expected) -> bytes | None:
+        """In one's turn. Sends, then returns the answer; None if none came while it could."""
+        self._ear.heard.clear()
+        await self.send(data)
+        try:
+            async with asyncio.timeout(TURNAROUND_SECONDS + wire_seconds(answer.length, self._baud)):
+                while True:
+                    frame = self._ear.take(answer.end)
+                    if frame is None:
+                        self.check()
+                        self._ear.news.clear()
+                        await self._ear.news.wait()
+                    elif answer.is_mine(frame):
+                        return frame
+        except TimeoutError:
+            return None
 
     def check(self) -> None:
         if not self.usable:
@@ -164,7 +161,12 @@ class Line:
 def _words(error: Exception) -> str:
     """The system's own word for it: what asyncio says of a connection that was refused is for programmers."""
     number = getattr(error, "errno", None) or 0
-    return os.strerror(number) if number > 0 else str(getattr(error, "strerror", None) or error)
+    if number > 0:
+        return os.strerror(number)
+    text = str(getattr(error, "strerror", None) or error)
+    # Of a name with several addresses asyncio tells what each of them said, in one text.
+    tried = dict.fromkeys(os.strerror(int(found)) for found in re.findall(r"\[Errno ([0-9]+)\]", text))
+    return ", ".join(tried) or text
 
 
 async def _open_tty(path: str, baud: int, line_format: LineFormat, ear: _Ear) -> asyncio.WriteTransport:
@@ -187,21 +189,15 @@ def _is_pty(path: str) -> bool:
 
 async def _open_socket(url: str, ear: _Ear) -> asyncio.WriteTransport:
     where = urlsplit(url)
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(where.hostname, where.port, type=socket.SOCK_STREAM)
-    family, kind, number, _, address = found[0]
-    sock = socket.socket(family, kind, number)
-    try:
-        sock.setblocking(False)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # A serial server that is gone or stuck is found within seconds, and holds few old figures.
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(STUCK_SECONDS * 1000))
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-        await loop.sock_connect(sock, address)
-        transport, _ = await loop.create_connection(lambda: ear, sock=sock)
-    except BaseException:
-        sock.close()
-        raise
+    # A name may have several addresses, of which some lead nowhere.
+    transport, _ = await asyncio.get_running_loop().create_connection(
+        lambda: ear, where.hostname or "", where.port or 0, happy_eyeballs_delay=HAPPY_EYEBALLS_SECONDS
+    )
+    sock = transport.get_extra_info("socket")
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # A serial server that is gone or stuck is found within seconds, and holds few old figures.
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(STUCK_SECONDS * 1000))
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
     return transport
 
 
@@ -219,7 +215,5 @@ class Lines:
             if line is None or not line.usable:
                 line = await Line.open(wiring.port, wiring.baud, wiring.format)
                 self._open[wiring.port] = line
-            elif (line.baud, line.format) != (wiring.baud, wiring.format):
-                raise DriverError(f"{wiring.port}: boards on one line need one baud rate and one format")
             line.users += 1
             return line

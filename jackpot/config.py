@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec import Struct
 
-from drivers.board import LineFormat, ProtocolName, Wiring
+from drivers.wiring import LineFormat, ProtocolName, Wiring, clashes
 from jackpot.errors import UserError
 from jackpot.link.parameters import Parameters, Reading
 from jackpot.notify import ServiceManager
@@ -147,12 +147,23 @@ class Sign(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Characters or digits; absent: the protocol's usual board."""
     decimals: Literal[0, 2] = 2
     """0: whole units, cut and never rounded up."""
+    answers: bool | None = None
+    """Of an Alpha board: true, its silence is a fault from the first; false, it is not asked. Absent: found out."""
     stale_seconds: float = 5.0
     """So long without a meter, and the board shows dashes."""
 
     @property
     def wiring(self) -> Wiring:
-        return Wiring(self.protocol, self.port, self.baud, self.address, self.format, self.width, self.decimals)
+        return Wiring(
+            self.protocol,
+            self.port,
+            self.baud,
+            self.address,
+            self.format,
+            self.width,
+            self.decimals,
+            answers=self.answers,
+        )
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
@@ -247,11 +258,7 @@ def _problems(config: Config) -> list[str]:
         for sign in config.signs
         if not 0 < sign.stale_seconds <= STALE_SECONDS_MAX  # so that nan is refused too
     ]
-    for sign in config.signs:
-        try:
-            sign.wiring.resolved()
-        except ValueError as error:
-            found.append(f"signs: {sign.id}: {error}")
+    found += _wiring_problems(config.signs)
     for table in config.tables:
         if table.game not in ALL_GAMES:
             found.append(f"tables: {table.id}: game {table.game!r} is none of {', '.join(ALL_GAMES)}")
@@ -266,6 +273,16 @@ def _problems(config: Config) -> list[str]:
     found += _url_problems("database.url", config.database.url)
     found += _url_problems("database.console_url", config.database.console_url)
     return found + _day_problems(config.gaming_day) + _listen_problems(config.http)
+
+
+def _wiring_problems(signs: tuple[Sign, ...]) -> list[str]:
+    found, wirings = [], {}
+    for sign in signs:
+        try:
+            wirings[sign.id] = sign.wiring.resolved()
+        except ValueError as error:
+            found.append(f"signs: {sign.id}: {error}")
+    return found + [f"signs: {clash}" for clash in clashes(wirings)]
 
 
 def _url_problems(key: str, url: str | None) -> list[str]:

@@ -5,8 +5,8 @@ from typing import Final, Protocol, assert_never
 
 from drivers import alpha_frames as alpha
 from drivers import ed400, icpdas
-from drivers.board import ProtocolName
 from drivers.emulator.state import BoardState, Colour, Motion
+from drivers.wiring import ProtocolName
 
 DEAF_SECONDS: Final = 0.25
 FRAME_BYTES_MAX: Final = 512

@@ -31,11 +31,14 @@ STROKE: Final = 13 * FINE
 SLANT: Final = 0.09
 
 
-def picture(state: BoardState, now: float = 0.0) -> Image.Image:
-    return _digits(state) if state.kind == "digits" else _matrix(state, now)
+def picture(state: BoardState, now: float | None = None) -> Image.Image:
+    """Without a time: as it can be read."""
+    if state.kind == "digits":
+        return _digits(state)
+    return _matrix(state, state.legible_at if now is None else now)
 
 
-def save_png(state: BoardState, path: Path, now: float = 0.0) -> None:
+def save_png(state: BoardState, path: Path, now: float | None = None) -> None:
     picture(state, now).save(path, "PNG")
 
 

@@ -23,6 +23,10 @@ class Faults:
     slow_seconds: float = 0.0
     """Every piece is late by up to this much."""
     byte_by_byte: bool = False
+    mute: bool = False
+    """What the boards answer does not arrive: the return wire is cut, or was never there."""
+    late_seconds: float = 0.0
+    """They answer so late."""
 
 
 class EmulatedPort:
@@ -115,7 +119,7 @@ class EmulatedPort:
             for piece in self._pieces(self._spoil(data)):
                 for board in self.boards:
                     for answer in self._pieces(self._spoil(board.feed(piece, self._loop.time()))):
-                        self._answer(answer)
+                        self._answer_in_time(answer)
                         await asyncio.sleep(0)
                 await asyncio.sleep(0)
 
@@ -127,6 +131,14 @@ class EmulatedPort:
         return bytes(
             self._random.randrange(128) if self._random.random() < self.faults.garble else byte for byte in kept
         )
+
+    def _answer_in_time(self, data: bytes) -> None:
+        if self.faults.mute:
+            return
+        if self.faults.late_seconds:
+            self._loop.call_later(self.faults.late_seconds, self._answer, data)
+        else:
+            self._answer(data)
 
     def _answer(self, data: bytes) -> None:
         if data and self._main is not None:

@@ -28,6 +28,11 @@ class BoardState:
     def dot_columns(self) -> int:
         return self.width * CHARACTER_DOTS
 
+    @property
+    def legible_at(self) -> float:
+        """When a rotating text has come to the left edge: it begins with a dark board."""
+        return self.dot_columns / DOTS_PER_SECOND if self.motion == "rotate" else 0.0
+
     def lamps(self, now: float = 0.0) -> Lamps:
         """Which lamps are lit at a time in seconds: rotating and flashing texts move with it."""
         rows = _rows(self.text)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import signal
 import socket
@@ -17,10 +18,11 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from drivers.board import DriverError, ProtocolName, Wiring
+from drivers.board import DriverError, Known, PortBusyError
 from drivers.connect import connect
 from drivers.emulator import EmulatedPort, Faults, emulate, render, save_png
 from drivers.line import Lines
+from drivers.wiring import ProtocolName, Wiring, is_shared
 from jackpot import logs
 from jackpot.cli.options import ConfigOption
 from jackpot.cli.output import Output, OutputOption, Page
@@ -38,6 +40,16 @@ command = typer.Typer(
     no_args_is_help=False,
     help="Drive sign boards, fed by MQTT alone; look at them and test them.",
 )
+
+TEST_WITHIN_S = 30.0
+
+
+def _finite(value: float | None) -> float | None:
+    """`nan` is below no bound, and no clock ever says `inf`."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is no such number")
+    return value
+
 
 StateOption = Annotated[Path | None, typer.Option("--state", help="Folder of the boards' history.")]
 BoardArgument = Annotated[str, typer.Argument(metavar="BOARD", help="The board's id.")]
@@ -84,7 +96,7 @@ async def _drive(config: Config, folder: Path) -> None:
 def show_test(
     board: BoardArgument,
     config: ConfigOption,
-    seconds: Annotated[float, typer.Option(help="How long the pattern stays.")] = 5.0,
+    seconds: Annotated[float, typer.Option(min=0, callback=_finite, help="How long the pattern stays.")] = 5.0,
     state: StateOption = None,
 ) -> None:
     """Show a test pattern on one board, then dashes. The program that drives the board must not run."""
@@ -101,19 +113,25 @@ async def _show_test(sign: SignBoard, seconds: float, history: JsonLinesHistory)
     except ValueError as error:
         raise UserError(f"signs: {sign.id}: {error}") from error
     try:
-        driver = await connect(wiring, Lines())
+        driver = await connect(wiring, Lines(), Known())
         try:
-            for show, stay in ((driver.show_test, seconds), (driver.blank, 0.0)):
-                told = await show()
-                confirmed = told.confirmed or await driver.probe()
-                history.add(Entry(datetime.now(UTC), sign.id, "told", told.text, None, None, "test", confirmed))
+            for show, stay in ((driver.talk.show_test, seconds), (driver.talk.blank, 0.0)):
+                told = show()
+                at = datetime.now(UTC)
+                async with asyncio.timeout(TEST_WITHIN_S):
+                    confirmed = await driver.until_sure()
+                history.add(Entry(at, sign.id, "told", told.text, None, None, "test", confirmed))
+                if driver.talk.fault:
+                    raise DriverError(driver.talk.fault)
                 said = "and says so itself" if confirmed else "and has not answered: look at it"
                 typer.echo(f"{sign.id} was told {told.text!r} {said}")
                 await asyncio.sleep(stay)
         finally:
-            await driver.close()
-    except DriverError as error:
-        raise CheckFailed(f"{sign.id}: {error}") from error
+            driver.close()
+    except PortBusyError as error:
+        raise CheckFailed(f"{sign.id}: {error}; stop the program that drives it first, then start it again") from error
+    except (DriverError, TimeoutError) as error:
+        raise CheckFailed(f"{sign.id}: {str(error) or 'too slow'}") from error
 
 
 @command.command("history")
@@ -127,7 +145,7 @@ def tell_history(
     folder = history_folder(state)
     if board not in (known := boards(folder)):
         raise UserError(f"nothing is kept of {board!r} in {folder}; kept are: {', '.join(known) or 'none'}")
-    moment = _moment(at)
+    moment = _moment(at, datetime.now(UTC))
     found = answer(folder, board, moment)
     parts = {"told": found.told, "answered": found.answered, "fault": found.fault, "until": found.until}
     if output is Output.JSON:
@@ -141,15 +159,21 @@ def tell_history(
         raise CheckFailed(f"nothing was told to {board} by {_clock(moment)}")
 
 
-def _moment(text: str | None) -> datetime:
+def _moment(text: str | None, now: datetime) -> datetime:
     if text is None:
-        return datetime.now(UTC)
+        return now
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise UserError(f"{text!r} is not a moment such as 2026-11-16T02:00:00Z") from error
     if moment.tzinfo is None:
         raise UserError(f"{text!r} has no time zone; add Z or an offset such as +08:00")
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError as error:
+        raise UserError(f"{text!r} is a moment of which no calendar knows") from error
+    if moment > now:
+        raise UserError(f"{text!r} is yet to come; it is {_clock(now)}")
     return moment
 
 
@@ -157,7 +181,7 @@ def _line(name: str, entry: Entry | None) -> str:
     if entry is None:
         return {"answered": "not by the board itself", "fault": "none known", "until": "nothing else yet"}[name]
     version = f"meter version {entry.version}" if entry.version is not None else None
-    details = [detail for detail in (entry.text, version, entry.reason) if detail]
+    details = [detail for detail in ("dark" if entry.text == "" else entry.text, version, entry.reason) if detail]
     return f"{_clock(entry.at)}  {', '.join(details)}"
 
 
@@ -172,22 +196,32 @@ def run_emulator(
     port: Annotated[Path | None, typer.Option(help="Where the serial port appears; absent: a new place.")] = None,
     address: Annotated[str, typer.Option(help="The board's address.")] = "01",
     width: Annotated[int | None, typer.Option(help="Characters or digits.")] = None,
-    drop: Annotated[float, typer.Option(min=0, max=1, help="Chance that a byte is lost.")] = 0.0,
-    garble: Annotated[float, typer.Option(min=0, max=1, help="Chance that a byte is changed.")] = 0.0,
-    slow: Annotated[float, typer.Option(min=0, help="Seconds by which bytes are late, at most.")] = 0.0,
-    unplug: Annotated[float, typer.Option(min=0, help="Unplug every so many seconds, for two.")] = 0.0,
+    drop: Annotated[float, typer.Option(min=0, max=1, callback=_finite, help="Chance that a byte is lost.")] = 0.0,
+    garble: Annotated[float, typer.Option(min=0, max=1, callback=_finite, help="Chance that a byte is changed.")] = 0.0,
+    slow: Annotated[
+        float, typer.Option(min=0, callback=_finite, help="Seconds by which bytes are late, at most.")
+    ] = 0.0,
+    late: Annotated[float, typer.Option(min=0, callback=_finite, help="Seconds by which it answers late.")] = 0.0,
+    mute: Annotated[bool, typer.Option("--mute", help="Wired one way: its answers do not arrive.")] = False,
+    unplug: Annotated[
+        float, typer.Option(min=0, callback=_finite, help="Unplug every so many seconds, for two.")
+    ] = 0.0,
     png: Annotated[Path | None, typer.Option(help="Draw the board's last face here at the end.")] = None,
-    seconds: Annotated[float | None, typer.Option(help="How long; absent: until Ctrl-C.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0, callback=_finite, help="How long; absent: until Ctrl-C.")
+    ] = None,
 ) -> None:
     """Stand in for a board: a serial port that a driver can open, and the board drawn here."""
     try:
         wiring = Wiring(protocol, "emulated", address=address, width=width).resolved()
     except ValueError as error:
         raise UserError(str(error)) from error
+    if protocol == "alpha" and is_shared(address):
+        raise UserError(f"no board has the address {address!r}, by it many are spoken to; give it one of its own")
     if png is not None and (png.suffix.lower() != ".png" or not png.parent.is_dir()):
         raise UserError(f"--png {png}: name a file that ends in .png, in a folder that is there")
     board = emulate(wiring.protocol, wiring.address, wiring.width)
-    faults = Faults(drop=drop, garble=garble, slow_seconds=slow)
+    faults = Faults(drop=drop, garble=garble, slow_seconds=slow, late_seconds=late, mute=mute)
 
     async def run(path: Path) -> None:
         try:

@@ -1,6 +1,7 @@
 """All the boards of one program, fed with the contract's messages."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -8,6 +9,7 @@ from typing import Any, Final
 import structlog
 
 from drivers.line import Lines
+from drivers.wiring import ResolvedWiring, clashes
 from jackpot.errors import UserError
 from jackpot.signs.face import WIN_SECONDS, LinkView
 from jackpot.signs.history import History
@@ -33,16 +35,22 @@ class BoardAgent:
         self._views: dict[str, LinkView] = {board.link: LinkView(win_seconds) for board in boards}
         self._keepers: dict[str, list[Keeper]] = {link: [] for link in self._views}
         self._unreadable: dict[str, str] = {}
-        places = [(board.wiring.port, board.wiring.address) for board in boards]
+        self._clock_off: set[str] = set()
+        wirings = _wirings(boards)
+        sharing = Counter(wiring.port for wiring in wirings.values())
         for place, board in enumerate(boards):
-            if places.count((board.wiring.port, board.wiring.address)) > 1:
-                raise UserError(f"signs: {board.id}: another board has its port and address too")
-            try:
-                behind = SPREAD_SECONDS * place / len(boards)
-                keeper = Keeper(board, self._views[board.link], lines, history, behind_seconds=behind)
-            except ValueError as error:
-                raise UserError(f"signs: {board.id}: {error}") from error
-            self._keepers[board.link].append(keeper)
+            wiring = wirings[board.id]
+            self._keepers[board.link].append(
+                Keeper(
+                    board,
+                    wiring,
+                    self._views[board.link],
+                    lines,
+                    history,
+                    behind_seconds=SPREAD_SECONDS * place / len(boards),
+                    line_boards=sharing[wiring.port],
+                )
+            )
 
     async def run(self) -> None:
         """Until it is cancelled; then every board that can still be reached shows dashes."""
@@ -68,7 +76,8 @@ class BoardAgent:
             self._note_unreadable("meter", str(error))
             return
         if view := self._views.get(meter.link):
-            view.take_meter(meter, self._now(), live=live)
+            view.take_meter(meter, self._now(), datetime.now(UTC), live=live)
+            self._note_clock(meter.link, view.clock_fault)
             self._wake(meter.link)
 
     def award(self, message: Mapping[str, Any]) -> None:
@@ -108,6 +117,14 @@ class BoardAgent:
             self._unreadable[kind] = error
             log.warning("sign_message_unreadable", kind=kind, error=error)
 
+    def _note_clock(self, link: str, fault: str | None) -> None:
+        """Said once: it differs a little every time."""
+        if fault is None:
+            self._clock_off.discard(link)
+        elif link not in self._clock_off:
+            self._clock_off.add(link)
+            log.warning("sign_clock_off", link=link, fault=fault)
+
     def keepers(self) -> list[Keeper]:
         return [keeper for keepers in self._keepers.values() for keeper in keepers]
 
@@ -118,3 +135,15 @@ class BoardAgent:
     @staticmethod
     def _now() -> float:
         return asyncio.get_running_loop().time()
+
+
+def _wirings(boards: Sequence[SignBoard]) -> dict[str, ResolvedWiring]:
+    found = {}
+    for board in boards:
+        try:
+            found[board.id] = board.wiring.resolved()
+        except ValueError as error:
+            raise UserError(f"signs: {board.id}: {error}") from error
+    for clash in clashes(found):
+        raise UserError(f"signs: {clash}")
+    return found

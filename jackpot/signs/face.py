@@ -15,6 +15,7 @@ ODOMETER_STEP_MS: Final = 100
 CLIMB_WITHIN_SECONDS: Final = 3.0
 ANNOUNCE_WITHIN: Final = timedelta(minutes=2)
 """An award may be sent again much later; a win announced then would be news of the past."""
+CLOCK_OFF: Final = timedelta(seconds=10)
 REMEMBERED_AWARDS: Final = 256
 WAITING_WINS_MAX: Final = 8
 
@@ -71,12 +72,16 @@ class LinkView:
         """Of the newest live meter since the last status."""
         self._heard_at: float | None = None
         self._state: str | None = None
+        self._ahead = timedelta(0)
+        """Our clock, of the controller's: by that an award's age is judged."""
         self._odometer: Odometer | None = None
         self._turns: tuple[Turn, ...] = ()
         self._seen: deque[str] = deque(maxlen=REMEMBERED_AWARDS)
 
-    def take_meter(self, meter: Meter, now: float, *, live: bool) -> None:
+    def take_meter(self, meter: Meter, now: float, wall_clock: datetime, *, live: bool) -> None:
         """A retained meter is not live: it says what was, perhaps long ago, and vouches for nothing."""
+        if live:
+            self._ahead = wall_clock - meter.at
         if meter.version < self._version:
             return
         if self.meter is None or meter.displayed != self.meter.displayed:
@@ -105,14 +110,23 @@ class LinkView:
             return
         self._seen.append(award.award)
         # Fixed awards come every few minutes and leave the meter as it is: the board stays the meter's.
-        if award.kind != "percentage" or abs(wall_clock - award.at) > ANNOUNCE_WITHIN:
+        if award.kind != "percentage" or abs(wall_clock - self._ahead - award.at) > ANNOUNCE_WITHIN:
             return
         self._turns = tuple(turn for turn in self._turns if turn.until > now)
         if len(self._turns) < WAITING_WINS_MAX:
             since = max([now, *(turn.until for turn in self._turns)])
             self._turns += (Turn(award.win, since, since + self._win_seconds),)
 
-    def face(self, now: float, stale_seconds: float) -> Face:
+    @property
+    def clock_fault(self) -> str | None:
+        """What boards were told when is kept by a clock that nobody else has."""
+        if abs(self._ahead) <= CLOCK_OFF:
+            return None
+        way = "ahead of" if self._ahead > timedelta(0) else "behind"
+        return f"this machine's clock is {abs(self._ahead).total_seconds():.0f} s {way} the controller's"
+
+    def face(self, now: float, stale_seconds: float, *, climbs: bool = True) -> Face:
+        """A figure that climbs is on its way to the last committed amount; one that does not is there at once."""
         for turn in self._turns:
             if turn.since <= now < turn.until:
                 return turn.win
@@ -124,7 +138,7 @@ class LinkView:
             return Dashes("no meter yet")
         if now >= self._heard_at + stale_seconds:
             return Dashes(f"no meter for {stale_seconds:g} s")
-        return self.meter.pending or self._odometer.at(now)
+        return self.meter.pending or (self._odometer.at(now) if climbs else self._odometer.goal)
 
     def next_change(self, now: float, stale_seconds: float) -> float:
         """When the face may change though nothing new is heard."""

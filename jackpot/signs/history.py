@@ -35,6 +35,8 @@ COMPRESSION: Final = 6
 """As small as 9 makes it, nearly, in a fifth of its time."""
 COMPRESSED_AT_ONCE: Final = 2**16
 WAITING_MAX: Final = 20_000
+ANSWERS: Final = "answers"
+"""A file of this name, beside what it was told, says that the board has answered."""
 
 Event = Literal["connected", "told", "answered", "fault"]
 
@@ -70,6 +72,9 @@ class History(Protocol):
     def add(self, entry: Entry) -> None:
         """Must not block and must not fail."""
 
+    def has_answered(self, board: str) -> bool:
+        """At any time since its history began."""
+
 
 class JsonLinesHistory:
     def __init__(self, folder: Path, *, file_bytes_max: int = FILE_BYTES_MAX, files_max: int = FILES_MAX) -> None:
@@ -101,6 +106,9 @@ class JsonLinesHistory:
         except queue.Full:
             self._lose()
 
+    def has_answered(self, board: str) -> bool:
+        return (self._folder / board / ANSWERS).exists()
+
     def _lose(self) -> None:
         self.lost += 1
         metrics.sign_history_lost.inc()
@@ -109,6 +117,8 @@ class JsonLinesHistory:
         while (entry := self._waiting.get()) is not None:
             try:
                 self._file(entry).write(entry.to_json().encode() + b"\n")
+                if entry.confirmed and not self.has_answered(entry.board):
+                    (self._folder / entry.board / ANSWERS).touch()
             except OSError as error:
                 self._open.pop(entry.board, None)
                 self._lose()
@@ -153,9 +163,9 @@ class Answer:
     told: Entry | None
     """The last thing that it was told by then."""
     answered: Entry | None
-    """Its first own word for it, whenever that came."""
+    """Its last own word for it by then; if there is none, its first after."""
     fault: Entry | None
-    """A fault between `told` and the moment: the board may have been dark."""
+    """A fault at the moment: the board may have been dark. It ends with a new connection, or a board's own word."""
     until: Entry | None
     """What it was told next."""
 
@@ -176,15 +186,17 @@ def _answer(files: Sequence[Path], moment: datetime) -> Answer:
     told = answered = fault = None
     for entry in _entries(files):
         after = entry.at > moment
-        if entry.event == "told":
-            if after:
+        match entry.event:
+            case "told" if after:
                 return Answer(told, answered, fault, entry)
-            told, fault = entry, None
-            answered = entry if entry.confirmed else None
-        elif entry.event == "answered":
-            answered = answered or entry
-        elif entry.event == "fault" and not after:
-            fault = entry
+            case "told":
+                told, answered = entry, entry if entry.confirmed else None
+            case "answered" if not after or answered is None:
+                answered = entry
+            case "fault" if not after:
+                fault = entry
+        if not after and (entry.confirmed or entry.event == "connected"):
+            fault = None
     return Answer(told, answered, fault, None)
 
 

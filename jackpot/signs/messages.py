@@ -19,6 +19,8 @@ class Meter:
     displayed: Amount
     pending: Pending | None
     """The first to be paid, for which the displayed amount is held (D5, D6)."""
+    at: datetime
+    """When it was published, by the controller's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +38,12 @@ def read_meter(message: Mapping[str, Any]) -> Meter:
     if not isinstance(waiting, list):
         raise UnreadableError("pending is no list")
     pending = Pending(_hand(waiting[0]), displayed) if waiting else None
-    return Meter(_text(message, "link"), _integer(message, "version"), displayed, pending)
+    return Meter(_text(message, "link"), _integer(message, "version"), displayed, pending, _moment(message))
 
 
 def read_award(message: Mapping[str, Any], currency: str) -> Award:
-    try:
-        at = datetime.fromisoformat(_text(message, "at"))
-    except ValueError as error:
-        raise UnreadableError(f"at: {error}") from error
-    if at.tzinfo is None:
-        raise UnreadableError("at has no time zone")
     win = Win(_text(message, "table"), _hand(message), _amount(message, "amount_cents", currency))
-    return Award(_text(message, "award"), _text(message, "link"), _text(message, "kind"), win, at)
+    return Award(_text(message, "award"), _text(message, "link"), _text(message, "kind"), win, _moment(message))
 
 
 def read_state(message: Mapping[str, Any]) -> str:
@@ -61,6 +57,16 @@ def _hand(message: object) -> str:
     if not isinstance(message, Mapping):
         raise UnreadableError("a hand is no object")
     return _text(message, "rank").replace("_", " ").upper()
+
+
+def _moment(message: Mapping[str, Any]) -> datetime:
+    try:
+        at = datetime.fromisoformat(_text(message, "at"))
+    except ValueError as error:
+        raise UnreadableError(f"at: {error}") from error
+    if at.tzinfo is None:
+        raise UnreadableError("at has no time zone")
+    return at
 
 
 def _amount(message: Mapping[str, Any], name: str, currency: str) -> Amount:

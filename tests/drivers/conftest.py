@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from drivers.board import ProtocolName, Wiring
 from drivers.emulator import EmulatedBoard, EmulatedPort, Faults, emulate
+from drivers.wiring import ProtocolName, Wiring
 from jackpot.signs import BoardAgent, Entry, SignBoard
 
 WIDTHS = {"alpha": 16, "ed400": 10, "icpdas": 9}
@@ -24,6 +24,9 @@ class Record:
 
     def add(self, entry: Entry) -> None:
         self.entries.append(entry)
+
+    def has_answered(self, board: str) -> bool:
+        return any(entry.board == board and entry.confirmed for entry in self.entries)
 
     def told(self, board: str) -> list[Entry]:
         return [entry for entry in self.entries if entry.board == board and entry.event == "told"]

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from drivers import alpha_frames
-from drivers.board import ProtocolName, Wiring
 from drivers.emulator import emulate
 from drivers.emulator.boards import AlphaSign
+from drivers.wiring import ProtocolName, Wiring
 from jackpot.config import Sign
 from jackpot.errors import UserError
 from jackpot.signs import BoardAgent, SignBoard
@@ -251,17 +251,6 @@ async def test_boards_on_one_rs_485_line_are_told_apart_and_a_dead_one_harms_no_
         assert hall.shows("dead", "000000000.")
 
 
-@pytest.mark.parametrize("other", [{"baud": 9600}, {"format": "7E1"}], ids=["baud", "format"])
-async def test_boards_on_one_line_are_spoken_to_alike(hall: Hall, other: dict[str, Any]) -> None:
-    await hall.add("icpdas", "icpdas")
-    wiring = Wiring("icpdas", str(hall.ports["icpdas"].path), **{"baud": 115_200, **other}, address="7F", width=9)
-    hall.add_sign(SignBoard("other", "megalink", wiring), emulate("icpdas", "7F", 9))
-    async with hall.open():
-        hall.running(47_999_900)
-        await eventually(lambda: hall.shows("icpdas", FIGURES["icpdas"]))
-        await eventually(lambda: "one baud rate and one format" in (hall.snapshot("other")["fault"] or ""))
-
-
 async def test_a_board_behind_a_serial_server(hall: Hall) -> None:
     board = emulate("icpdas", "01", 9)
 
@@ -336,7 +325,32 @@ async def test_what_is_no_message_of_the_contract_changes_no_board(hall: Hall) -
         assert hall.shows("ed400", FIGURES["ed400"])
 
 
-def test_two_boards_cannot_be_in_one_place() -> None:
-    one, other = (SignBoard(name, "megalink", Wiring("alpha", "/dev/ttyUSB0")) for name in ("pit-1", "pit-2"))
-    with pytest.raises(UserError, match="port and address"):
-        BoardAgent([one, other], Record())
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ({}, "pit-2: its address '01' on /dev/ttyUSB0 is also that of pit-1, '01'"),
+        ({"address": "00"}, "pit-2: its address '00' on /dev/ttyUSB0 is also that of pit-1, '01'"),
+        ({"address": "0?"}, "pit-2: its address '0\\?' on /dev/ttyUSB0 is also that of pit-1, '01'"),
+        ({"address": "02", "baud": 1200}, "pit-2: 1200 baud, 7E1 on /dev/ttyUSB0, where pit-1 has 9600 baud, 7E1"),
+        ({"address": "02", "format": "8N1"}, "boards on one line need one baud rate and one format"),
+    ],
+)
+def test_two_boards_that_cannot_be_told_apart_are_refused(other: dict[str, Any], why: str) -> None:
+    """Whatever their links: the wrong figure is worse than none, and the right one twice is too late for somebody."""
+    for link in ("megalink", "another"):
+        one = SignBoard("pit-1", "megalink", Wiring("alpha", "/dev/ttyUSB0"))
+        with pytest.raises(UserError, match=why):
+            BoardAgent([one, SignBoard("pit-2", link, Wiring("alpha", "/dev/ttyUSB0", **other))], Record())
+
+
+def test_boards_that_can_be_told_apart_share_a_line() -> None:
+    places = [
+        Wiring("alpha", "/dev/ttyUSB0", address="01"),
+        Wiring("alpha", "/dev/ttyUSB0", address="02"),
+        Wiring("alpha", "/dev/ttyUSB0", address="1?"),
+        Wiring("alpha", "/dev/ttyUSB1", address="01", baud=1200),
+        Wiring("icpdas", "/dev/ttyUSB2", address="01"),
+        Wiring("ed400", "/dev/ttyUSB2", address="01"),
+    ]
+    boards = [SignBoard(f"pit-{number}", "megalink", wiring) for number, wiring in enumerate(places)]
+    assert len(BoardAgent(boards, Record()).snapshot()) == len(places)

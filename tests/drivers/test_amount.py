@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.amount import fit_characters, fit_digits
-from drivers.board import Amount, Wiring
+from drivers.board import Amount
+from drivers.wiring import Wiring
 
 
 @pytest.mark.parametrize(

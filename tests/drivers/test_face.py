@@ -17,7 +17,7 @@ NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 
 def meter(cents: int, version: int = 1, pending: Pending | None = None) -> Meter:
-    return Meter("megalink", version, Amount(cents), pending)
+    return Meter("megalink", version, Amount(cents), pending, NOON)
 
 
 def award(number: int = 1, kind: str = "percentage", at: datetime = NOON) -> Award:
@@ -29,7 +29,7 @@ def view() -> LinkView:
     """Running, with a live meter of 1,000.00 at second 0."""
     view = LinkView()
     view.take_status("running")
-    view.take_meter(meter(100_000), 0.0, live=True)
+    view.take_meter(meter(100_000), 0.0, NOON, live=True)
     return view
 
 
@@ -40,7 +40,7 @@ def test_the_displayed_amount_is_shown(view: LinkView) -> None:
 def test_without_a_status_or_a_meter_no_figure_is_shown() -> None:
     view = LinkView()
     assert isinstance(view.face(0.0, STALE), Dashes)
-    view.take_meter(meter(100_000), 0.0, live=True)
+    view.take_meter(meter(100_000), 0.0, NOON, live=True)
     assert isinstance(view.face(0.0, STALE), Dashes)
 
 
@@ -48,7 +48,7 @@ def test_a_figure_without_a_meter_for_too_long_is_dashes_and_comes_back(view: Li
     assert view.face(4.9, STALE) == Amount(100_000)
     assert view.next_change(4.9, STALE) == 5.0
     assert view.face(5.0, STALE) == Dashes("no meter for 5 s")
-    view.take_meter(meter(100_000), 6.0, live=True)
+    view.take_meter(meter(100_000), 6.0, NOON, live=True)
     assert view.face(6.0, STALE) == Amount(100_000)
 
 
@@ -58,35 +58,35 @@ def test_a_link_that_does_not_run_shows_dashes_until_a_new_meter_comes(view: Lin
     assert view.face(1.0, STALE) == Dashes(f"the link is {state}")
     view.take_status("running")
     assert isinstance(view.face(1.0, STALE), Dashes)
-    view.take_meter(meter(100_000), 1.1, live=True)
+    view.take_meter(meter(100_000), 1.1, NOON, live=True)
     assert view.face(1.1, STALE) == Amount(100_000)
 
 
 def test_a_retained_meter_vouches_for_nothing() -> None:
     view = LinkView()
     view.take_status("running")
-    view.take_meter(meter(100_000), 0.0, live=False)
+    view.take_meter(meter(100_000), 0.0, NOON, live=False)
     assert isinstance(view.face(0.0, STALE), Dashes)
 
 
 def test_the_newest_version_wins_and_the_same_one_again_keeps_it_alive(view: LinkView) -> None:
-    view.take_meter(meter(200_000, version=3), 1.0, live=True)
-    view.take_meter(meter(150_000, version=2), 2.0, live=True)
+    view.take_meter(meter(200_000, version=3), 1.0, NOON, live=True)
+    view.take_meter(meter(150_000, version=2), 2.0, NOON, live=True)
     assert view.face(2.0, STALE) == Amount(200_000)
-    view.take_meter(meter(200_000, version=3), 5.5, live=True)
+    view.take_meter(meter(200_000, version=3), 5.5, NOON, live=True)
     assert view.face(9.0, STALE) == Amount(200_000)
 
 
 @pytest.mark.parametrize("state", ["stopped", "suspended", "lost", "running"])
 def test_a_restored_ledger_goes_on_at_a_lower_version(view: LinkView, state: str) -> None:
     """Whoever leads it says a status first; what the broker had kept from before it counts for nothing."""
-    view.take_meter(meter(200_000, version=90), 1.0, live=True)
+    view.take_meter(meter(200_000, version=90), 1.0, NOON, live=True)
     view.take_status(state)
-    view.take_meter(meter(200_000, version=90), 1.1, live=False)
+    view.take_meter(meter(200_000, version=90), 1.1, NOON, live=False)
     view.take_status("running")
-    view.take_meter(meter(150_000, version=40), 2.0, live=True)
+    view.take_meter(meter(150_000, version=40), 2.0, NOON, live=True)
     assert view.face(2.0, STALE) == Amount(150_000)
-    view.take_meter(meter(140_000, version=39), 2.1, live=True)
+    view.take_meter(meter(140_000, version=39), 2.1, NOON, live=True)
     assert view.face(2.1, STALE) == Amount(150_000), "out of order"
 
 
@@ -102,7 +102,7 @@ def test_the_odometer_only_climbs_and_never_passes_the_committed_amount(
     now, shown_cents, committed_cents = 0.0, 0, 0
     for version, (change_cents, seconds) in enumerate(steps, start=1):
         committed_cents += change_cents
-        view.take_meter(meter(committed_cents, version), now, live=True)
+        view.take_meter(meter(committed_cents, version), now, NOON, live=True)
         for part in sorted(looks):
             face = view.face(now + seconds * part / 2.0, STALE)
             assert isinstance(face, Amount)
@@ -113,7 +113,7 @@ def test_the_odometer_only_climbs_and_never_passes_the_committed_amount(
 
 
 def test_the_odometer_arrives_though_nothing_new_is_heard(view: LinkView) -> None:
-    view.take_meter(meter(100_007, version=2), 1.0, live=True)
+    view.take_meter(meter(100_007, version=2), 1.0, NOON, live=True)
     now, seen = 1.0, []
     while now < 2.0:
         seen.append(view.face(now, STALE))
@@ -124,15 +124,15 @@ def test_the_odometer_arrives_though_nothing_new_is_heard(view: LinkView) -> Non
 
 
 def test_after_a_win_the_lower_amount_is_shown_at_once(view: LinkView) -> None:
-    view.take_meter(meter(90_000, version=2), 1.0, live=True)
+    view.take_meter(meter(90_000, version=2), 1.0, NOON, live=True)
     assert view.face(1.0, STALE) == Amount(90_000)
 
 
 def test_a_win_takes_the_board_over_and_then_the_new_jackpot_is_shown(view: LinkView) -> None:
     view.take_award(award(), 1.0, NOON)
-    view.take_meter(meter(90_000, version=2), 1.0, live=True)
+    view.take_meter(meter(90_000, version=2), 1.0, NOON, live=True)
     assert view.face(1.0, STALE) == award().win
-    view.take_meter(meter(90_000, version=2), WIN_SECONDS, live=True)
+    view.take_meter(meter(90_000, version=2), WIN_SECONDS, NOON, live=True)
     assert view.face(1.0 + WIN_SECONDS, STALE) == Amount(90_000)
 
 
@@ -151,10 +151,11 @@ def test_fixed_awards_and_news_of_the_past_take_no_board_over(view: LinkView, ol
 
 def test_d5_pending_is_shown_with_the_amount_held(view: LinkView) -> None:
     held = Pending("ROYAL FLUSH", Amount(100_000))
-    view.take_meter(meter(100_000, version=2, pending=held), 1.0, live=True)
+    view.take_meter(meter(100_000, version=2, pending=held), 1.0, NOON, live=True)
     assert view.face(1.0, STALE) == held
 
 
+AT = datetime(2026, 11, 16, 2, tzinfo=UTC)
 METER: dict[str, Any] = {
     "link": "megalink", "currency": "SGD", "displayed_cents": 47_999_900, "reset_cents": 10_000_000, "entry": 812, "version": 90_211,
     "pending": [{"table": "BE-02", "round": "r", "rank": "royal_flush", "base_cents": 47_999_900}], "at": "2026-11-16T02:00:00Z",
@@ -163,7 +164,7 @@ METER: dict[str, Any] = {
 
 def test_the_contract_s_meter_is_read() -> None:
     read = read_meter(METER)
-    assert read == Meter("megalink", 90_211, Amount(47_999_900), Pending("ROYAL FLUSH", Amount(47_999_900)))
+    assert read == Meter("megalink", 90_211, Amount(47_999_900), Pending("ROYAL FLUSH", Amount(47_999_900)), AT)
 
 
 @pytest.mark.parametrize(
