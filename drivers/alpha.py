@@ -74,7 +74,9 @@ class AlphaTalk:
         self._wrong: str | None = None
 
         self._now = self._face_at = self._slowly_at = self._layout_at = self._mend_at = 0.0
-        self._layout_rests, self._mend_rest = cycle(LAYOUT_SECONDS), MEND_SECONDS[0]
+        # Boards on one line, whose addresses differ, not all at once.
+        behind = 0 if is_shared(wiring.address) else 2.0 * (int(wiring.address, 16) % 8)
+        self._layout_rests, self._mend_rest = cycle((LAYOUT_SECONDS[0] + behind, LAYOUT_SECONDS[1])), MEND_SECONDS[0]
         self._plan = self._upkeep()
         self._step, self._due_at = next(self._plan), 0.0
         self._saying: list[Make] | None = None
@@ -175,8 +177,10 @@ class AlphaTalk:
             self._slowly_at = self._now + SLOWLY_SECONDS
             yield Step(self._layout.face)
             yield Step(self._uncover)
-            if self._may_answer:
-                self._known.answers = (yield Step(self._layout.ask_meter)) is not None
+            if self._may_answer and (yield Step(self._layout.ask_meter)) is not None:
+                self._known.answers = True
+                yield from self._lay_out()  # what was said blindly, now with proof
+                return
         yield Step(self._string, REFRESH_SECONDS)
 
     def _ask(self) -> Plan:
@@ -235,8 +239,9 @@ class AlphaTalk:
 
     def _lay_out(self, *, first: bool = False) -> Plan:
         found = None
-        if first and self._may_answer:
+        if first and self._may_answer and (self._known.answers or not self._known.asked):
             found = yield Step(self._layout.ask_meter)
+            self._known.asked = True
             self._known.answers |= found is not None
             self._known.silent &= found is None
         self._laid_out = False

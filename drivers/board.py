@@ -63,6 +63,8 @@ DARK: Final = Told("")
 class Known:
     """What is known of a board beyond one connection to it."""
 
+    asked: bool = False
+    """Whether it answers was asked."""
     answers: bool = False
     """It has answered, once: from then on silence is a fault."""
     silent: bool = False

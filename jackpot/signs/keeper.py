@@ -22,7 +22,7 @@ LOOK_SECONDS: Final = 0.5
 ANSWER_KEPT_SECONDS: Final = 60.0
 """Of answers that only say the same again one a minute is kept."""
 FAREWELL_SECONDS: Final = 3.0
-FAREWELL_SECONDS_MAX: Final = 8.0
+FAREWELL_SECONDS_MAX: Final = 10.0
 PACKET_BYTES: Final = 48
 """About what a figure takes on the wire."""
 REMEMBERED: Final = 8

@@ -78,7 +78,7 @@ class Hall:
     async def _feed(self) -> None:
         while True:
             if self.feeding and self._meter is not None:
-                self.agent.meter(self._meter)
+                self.agent.meter({**self._meter, "at": datetime.now(UTC).isoformat()})
             await asyncio.sleep(0.2)
 
     def meter(self, displayed_cents: int, pending: list[dict[str, Any]] | None = None) -> None:
