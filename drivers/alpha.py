@@ -131,8 +131,10 @@ class AlphaTalk:
 
     @property
     def sure(self) -> bool:
-        waits = self._news or self._repeats or not self._laid_out
-        return not waits and (self._proved or self._said >= SAYINGS)
+        if self._news or self._repeats or not self._laid_out:
+            return False
+        proves = self._known.answers and not self._known.silent
+        return self._proved if proves else self._said >= SAYINGS
 
     @property
     def fault(self) -> str | None:

@@ -138,7 +138,15 @@ def _bright_pixels(image: Image.Image) -> int:
     return sum(image.convert("L").histogram()[100:])
 
 
-@pytest.mark.parametrize("state", [BoardState("$479,999.00", 16), BoardState("479999.00", 10, "digits", "red")])
+@pytest.mark.parametrize(
+    "state",
+    [
+        BoardState("$479,999.00", 16),
+        BoardState("479999.00", 10, "digits", "red"),
+        BoardState("UTH-01 STRAIGHT FLUSH $48,000.00", 16, motion="rotate"),
+        BoardState("WIN $48,000.00", 16, motion="flash"),
+    ],
+)
 def test_the_picture_glows_where_lamps_are_lit(state: BoardState, tmp_path: Path) -> None:
     lit, dark = tmp_path / "lit.png", tmp_path / "dark.png"
     save_png(state, lit)

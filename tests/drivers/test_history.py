@@ -59,6 +59,37 @@ def test_a_fault_since_then_is_part_of_the_answer(folder: Path) -> None:
     assert found.fault.reason == "line lost"
 
 
+def test_the_last_own_word_before_the_moment_is_the_evidence(tmp_path: Path) -> None:
+    with JsonLinesHistory(tmp_path) as kept:
+        kept.add(Entry(at(0), "pit-3", "told", "$1,000.00", 100_000))
+        for second in (60, 120, 180):
+            kept.add(Entry(at(second), "pit-3", "answered", "$1,000.00", confirmed=True))
+    for second, evidence in ((30, 60), (60, 60), (130, 120), (999, 180)):
+        found = answer(tmp_path, "pit-3", at(second)).answered
+        assert found
+        assert found.at == at(evidence)
+
+
+def test_a_fault_lasts_until_the_board_answers_or_is_connected_anew(tmp_path: Path) -> None:
+    with JsonLinesHistory(tmp_path) as kept:
+        for entry in (
+            Entry(at(0), "pit-3", "told", "$1.00", 100, confirmed=True),
+            Entry(at(1), "pit-3", "fault", reason="silent"),
+            Entry(at(2), "pit-3", "told", "$2.00", 200),
+            Entry(at(4), "pit-3", "answered", "$2.00", confirmed=True),
+            Entry(at(6), "pit-3", "fault", reason="line lost"),
+            Entry(at(8), "pit-3", "connected"),
+            Entry(at(9), "pit-3", "fault", reason="silent"),
+            Entry(at(10), "pit-3", "told", "", reason="its memory is laid out"),
+        ):
+            kept.add(entry)
+    found = {second: answer(tmp_path, "pit-3", at(second)).fault for second in (0, 1, 3, 5, 7, 8, 11)}
+    reasons = {second: entry and entry.reason for second, entry in found.items()}
+    assert reasons == {0: None, 1: "silent", 3: "silent", 5: None, 7: "line lost", 8: None, 11: "silent"}
+    assert kept.has_answered("pit-3")
+    assert not kept.has_answered("pit-4")
+
+
 def test_dashes_are_an_answer_too(folder: Path) -> None:
     found = answer(folder, "pit-3", at(99))
     assert found.told

@@ -18,14 +18,19 @@ import pytest
 from typer.testing import CliRunner
 
 from drivers import icpdas
+from drivers.board import Known
+from drivers.connect import connect
 from drivers.emulator import EmulatedPort, emulate
 from drivers.emulator.boards import AlphaSign
+from drivers.line import Lines
+from drivers.wiring import Wiring
 from jackpot.cli.signs import command
 from jackpot.errors import CheckFailed, UserError
 from jackpot.signs import Entry, JsonLinesHistory
 from jackpot.wire import topics
 from jackpot.wire.mqtt import Broker, Connection
 from tests import brokers
+from tests.acceptance import processes
 from tests.drivers.conftest import eventually
 
 PROGRAM = [sys.executable, "-c", "from jackpot.cli.signs import command; command()"]
@@ -68,6 +73,9 @@ def test_history_tells_what_the_board_showed(state: Path) -> None:
         (("history", "pit-3", "--at", "noon"), UserError, "not a moment"),
         (("history", "pit-3", "--at", "2026-11-16T12:00:00"), UserError, "no time zone"),
         (("history", "pit-3", "--at", "2026-11-16T11:00:00Z"), CheckFailed, "nothing was told"),
+        (("history", "pit-3", "--at", "2999-01-01T00:00:00Z"), UserError, "is yet to come"),
+        (("history", "pit-3", "--at", "9999-12-31T23:59:59-12:00"), UserError, "no calendar knows"),
+        (("history", "pit-3", "--at", "0001-01-01T00:00:00+12:00"), UserError, "no calendar knows"),
     ],
 )
 def test_history_answers_bad_use_in_words(state: Path, arguments: tuple[str, ...], error: type, message: str) -> None:
@@ -84,6 +92,17 @@ def test_bad_use_is_answered_in_words(tmp_path: Path) -> None:
     assert type(gone) is CheckFailed
     assert "No such file" in str(gone)
     assert "no address" in str(run("emulate", "--protocol", "ed400", "--address", "0A").exception)
+    for address in ("00", "0?", "??"):
+        assert "no board has the address" in str(run("emulate", "--address", address, "--seconds", "0").exception)
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1"])
+@pytest.mark.parametrize("arguments", [("emulate", "--seconds"), ("emulate", "--late"), ("test", "pit-3", "--seconds")])
+def test_times_that_no_clock_knows_are_refused(tmp_path: Path, arguments: tuple[str, ...], seconds: str) -> None:
+    file = config(tmp_path, 1, tmp_path / "nowhere")
+    refused = run(*arguments, seconds, *(("--config", file) if "test" in arguments else ()))
+    assert refused.exit_code == 2
+    assert f"Invalid value for '{arguments[-1]}'" in refused.output
 
 
 @pytest.mark.parametrize(
@@ -187,6 +206,15 @@ async def test_an_emulated_line_is_late(tmp_path: Path) -> None:
     assert seconds > 0.2
 
 
+async def test_an_emulated_board_answers_late_or_never(tmp_path: Path) -> None:
+    async with emulated(tmp_path / "port", "--late", "1"):
+        answer, seconds = await ask(tmp_path / "port", 20.0)
+    assert answer == ANSWER
+    assert seconds >= 1.0
+    async with emulated(tmp_path / "port", "--mute"):
+        assert (await ask(tmp_path / "port", 1.0))[0] == b""
+
+
 async def test_an_emulated_port_is_unplugged_and_comes_back(tmp_path: Path) -> None:
     port = tmp_path / "port"
     async with emulated(port, "--unplug", "0.5"):
@@ -210,6 +238,17 @@ async def test_a_test_pattern_is_shown_and_then_dashes(tmp_path: Path) -> None:
     assert "TEST 0123456789." in seen
     assert board.state().text.strip() == "--------"
     assert output.decode().count("says so itself") == 2
+
+
+async def test_a_board_that_somebody_drives_is_not_tested(tmp_path: Path) -> None:
+    async with EmulatedPort([AlphaSign("01", 16)], tmp_path / "port"):
+        wiring = Wiring("alpha", str(tmp_path / "port")).resolved()
+        driver = await connect(wiring, Lines(), Known())
+        arguments = ("signs", "test", "pit-3", "--config", config(tmp_path, 1, tmp_path / "port"))
+        refused = await asyncio.to_thread(processes.run, *arguments, "--state", tmp_path / "state")
+        driver.close()
+    assert refused.returncode == 1
+    assert "busy; stop the program that drives it first" in refused.stderr
 
 
 async def test_emulate_opens_a_port_that_a_driver_can_use_and_draws_the_board(tmp_path: Path) -> None:
