@@ -156,6 +156,8 @@ class AlphaTalk:
                 self._said, self._said_figure = self._said + 1, self._figure
             case frames.ReleasePriority():
                 self._releases_due = max(0, self._releases_due - 1)
+            case frames.ClearMemory() | frames.AllocateMemory():
+                self._laid_out = False  # not before: a figure that comes just then goes first
         if self._saying:
             del self._saying[0]
             if not self._news and self._known.answers and not self._known.silent:
@@ -246,7 +248,6 @@ class AlphaTalk:
             self._known.asked = True
             self._known.answers |= found is not None
             self._known.silent &= found is None
-        self._laid_out = False
         if found is not None or (self._known.answers and not first):
             yield from self._clear_with_proof(found)
         else:

@@ -6,7 +6,6 @@ Nothing waits here without a limit: an unread line takes about 20 kB and then bl
 import asyncio
 import errno
 import os
-import re
 import socket
 import termios
 from contextlib import suppress
@@ -23,7 +22,6 @@ OPEN_SECONDS: Final = 3.0
 STUCK_SECONDS: Final = 2.0
 TURNAROUND_SECONDS: Final = 0.25
 """A board begins to answer within this. How long the answer then takes is a matter of its length and the baud rate."""
-HAPPY_EYEBALLS_SECONDS: Final = 0.25
 KEPT_BYTES: Final = 1024
 """Of what a board says unasked only the end is kept."""
 
@@ -161,12 +159,7 @@ class Line:
 def _words(error: Exception) -> str:
     """The system's own word for it: what asyncio says of a connection that was refused is for programmers."""
     number = getattr(error, "errno", None) or 0
-    if number > 0:
-        return os.strerror(number)
-    text = str(getattr(error, "strerror", None) or error)
-    # Of a name with several addresses asyncio tells what each of them said, in one text.
-    tried = dict.fromkeys(os.strerror(int(found)) for found in re.findall(r"\[Errno ([0-9]+)\]", text))
-    return ", ".join(tried) or text
+    return os.strerror(number) if number > 0 else str(getattr(error, "strerror", None) or error)
 
 
 async def _open_tty(path: str, baud: int, line_format: LineFormat, ear: _Ear) -> asyncio.WriteTransport:
@@ -188,17 +181,31 @@ def _is_pty(path: str) -> bool:
 
 
 async def _open_socket(url: str, ear: _Ear) -> asyncio.WriteTransport:
+    """A name may have several addresses, of which some lead nowhere: each is tried for its part of the time."""
     where = urlsplit(url)
-    # A name may have several addresses, of which some lead nowhere.
-    transport, _ = await asyncio.get_running_loop().create_connection(
-        lambda: ear, where.hostname or "", where.port or 0, happy_eyeballs_delay=HAPPY_EYEBALLS_SECONDS
-    )
-    sock = transport.get_extra_info("socket")
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # A serial server that is gone or stuck is found within seconds, and holds few old figures.
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(STUCK_SECONDS * 1000))
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-    return transport
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(where.hostname, where.port, type=socket.SOCK_STREAM)
+    failed = OSError("has no address")
+    for family, kind, number, _, address in found:
+        sock = socket.socket(family, kind, number)
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            # A serial server that is gone or stuck is found within seconds, and holds few old figures.
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(STUCK_SECONDS * 1000))
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+            async with asyncio.timeout(OPEN_SECONDS / len(found)):
+                await loop.sock_connect(sock, address)
+            transport, _ = await loop.create_connection(lambda: ear, sock=sock)
+        except OSError as error:
+            sock.close()
+            failed = error
+        except BaseException:
+            sock.close()
+            raise
+        else:
+            return transport
+    raise failed
 
 
 class Lines:

@@ -3,29 +3,38 @@
 import asyncio
 import json
 import uuid
+from contextlib import AsyncExitStack
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from drivers.emulator import EmulatedPort, emulate
+from drivers.alpha_layout import Layout
+from drivers.board import Told
+from drivers.emulator import EmulatedPort
+from drivers.emulator.boards import AlphaSign
 from drivers.line import wire_seconds
+from drivers.wiring import Wiring
 from jackpot.bench.ground import Ground, daemon, link_name, table_name
 from jackpot.bench.run import Say, load_tables
+from jackpot.errors import UserError
 from jackpot.wire import topics
 from jackpot.wire.mqtt import Connection, Message
 
 BAUD = 9600
-FRAME_BYTES = 37
-"""An Alpha frame that writes a meter of ten characters."""
+WIDTH = 14
+KINDS = {"answers": True, "one way": False}
+"""Most Alpha boards are wired one way."""
 SHOWN_WITHIN_S = 20.0
 PAUSE_S = 0.4
 
 
 async def measure_board(at: Ground, say: Say, changes: int) -> dict[str, Any]:
-    """Close rounds one by one, and wait each time until the emulated board shows what was answered."""
-    port = at.folder / "board"
-    board = emulate("alpha", "01", 14)
-    async with EmulatedPort([board], port), daemon(at, 1, 1, more=_sign(port)):
+    """Close rounds one by one, and wait each time until the emulated boards show what was answered."""
+    boards = {kind: AlphaSign("01", WIDTH, answers=answers) for kind, answers in KINDS.items()}
+    async with AsyncExitStack() as stack:
+        for kind, board in boards.items():
+            await stack.enter_async_context(EmulatedPort([board], _port(at, kind)))
+        await stack.enter_async_context(daemon(at, 1, 1, more="".join(_sign(at, kind) for kind in boards)))
         (table,) = await load_tables(at, 1, 1)
         replies: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
 
@@ -40,36 +49,54 @@ async def measure_board(at: Ground, say: Say, changes: int) -> dict[str, Any]:
             subscriptions=[(topics.replies(link_name(0), table_name(0)), 1)],
             clean_session=True,
         )
-        taken: list[float] = []
-        while len(taken) < changes:
+        taken: dict[str, list[float]] = {kind: [] for kind in boards}
+        shown_cents = 0
+        while len(taken["one way"]) < changes:
             connection.publish_nowait(table.topic, table.next())
             reply = await replies.get()
             if "displayed_cents" in reply.get("result", {}):
-                taken.append(await _until_shown(board, reply["result"]["displayed_cents"]))
+                shown_cents = reply["result"]["displayed_cents"]
+                waits = [_until_shown(board, shown_cents) for board in boards.values()]
+                for kind, seconds in zip(boards, await asyncio.gather(*waits), strict=True):
+                    taken[kind].append(seconds)
                 await asyncio.sleep(PAUSE_S)
         await connection.close()
-    ordered = sorted(taken)
-    found = {
-        "p50_ms": ordered[len(ordered) // 2] * 1000,
-        "max_ms": ordered[-1] * 1000,
-        "wire_ms": wire_seconds(FRAME_BYTES, BAUD) * 1000,
-    }
+    wire_ms = wire_seconds(_packet_bytes(shown_cents), BAUD) * 1000
+    return {kind: _found(kind, sorted(seconds), wire_ms, say) for kind, seconds in taken.items()}
+
+
+def _found(kind: str, ordered: list[float], wire_ms: float, say: Say) -> dict[str, float]:
+    found = {"p50_ms": ordered[len(ordered) // 2] * 1000, "max_ms": ordered[-1] * 1000, "wire_ms": wire_ms}
     say(
-        f"  board: p50 {found['p50_ms']:.0f} ms, max {found['max_ms']:.0f} ms after the commit; "
-        f"{found['wire_ms']:.0f} ms of it on the wire"
+        f"  board, {kind}: p50 {found['p50_ms']:.0f} ms, max {found['max_ms']:.0f} ms after the commit; "
+        f"{wire_ms:.0f} ms of it on the wire"
     )
     return found
 
 
-def _sign(port: Path) -> str:
-    return f'[[signs]]\nid = "bench"\nlink = "{link_name(0)}"\nprotocol = "alpha"\nport = "{port}"\nbaud = {BAUD}\n'
+def _packet_bytes(cents: int) -> int:
+    """Of the packet that is really sent."""
+    layout = Layout(Wiring("alpha", "/dev/null", width=WIDTH).resolved())
+    return len(layout.saying(layout.meter(Told(str(cents))), None).data)
 
 
-async def _until_shown(board: Any, cents: int) -> float:
+def _port(at: Ground, kind: str) -> Path:
+    return at.folder / kind.replace(" ", "-")
+
+
+def _sign(at: Ground, kind: str) -> str:
+    name, port = kind.replace(" ", "-"), _port(at, kind)
+    return (
+        f'[[signs]]\nid = "{name}"\nlink = "{link_name(0)}"\nprotocol = "alpha"\nport = "{port}"\n'
+        f"baud = {BAUD}\nwidth = {WIDTH}\n"
+    )
+
+
+async def _until_shown(board: AlphaSign, cents: int) -> float:
     started = perf_counter()
     wanted = str(cents)
-    while perf_counter() - started < SHOWN_WITHIN_S:
-        if "".join(character for character in board.state().text if character.isdigit()) == wanted:
-            break
+    while "".join(character for character in board.state().text if character.isdigit()) != wanted:
+        if perf_counter() - started > SHOWN_WITHIN_S:
+            raise UserError(f"a board shows {board.state().text!r} and not {cents} cents after {SHOWN_WITHIN_S:g} s")
         await asyncio.sleep(0.005)
     return perf_counter() - started

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import pytest
 
@@ -13,10 +14,13 @@ from drivers.emulator import EmulatedBoard
 from drivers.emulator.boards import AlphaSign, Ed400Meter, IcpDasMeter
 from drivers.line import TURNAROUND_SECONDS, wire_seconds
 from drivers.wiring import Wiring
+from jackpot.signs.face import LinkView
+from jackpot.signs.messages import Meter
 
 BAUD = 9600
 WIN = Win("UTH-01", "STRAIGHT FLUSH", Amount(4_800_000))
 HOUR = 3600.0
+NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 
 @dataclass
@@ -36,14 +40,14 @@ class Virtual:
 
     def turn(self) -> Saying:
         """The next packet, when it is due and the board can take it."""
-        self._pass(max(0.0, self.talk.due_at - self.now))
+        self.rest(max(0.0, self.talk.due_at - self.now))
         saying = self.talk.next(self.now)
         self.said.append(saying)
-        self._pass(wire_seconds(len(saying.data), BAUD))
+        self.rest(wire_seconds(len(saying.data), BAUD))
         answered = b"" if self.lost(saying) else self.board.feed(saying.data, self.now)
         heard = None if saying.answer is None else self._hear(answered, saying.answer)
         self.confirmed = self.talk.heard(heard, self.now)
-        self._pass(saying.pause_seconds)
+        self.rest(saying.pause_seconds)
         return saying
 
     def _hear(self, answered: bytes, expected: Expected) -> bytes | None:
@@ -55,10 +59,10 @@ class Virtual:
         # What had come before the question was asked is thrown away.
         came = [(at, data) for at, data in self._late if self.now <= at <= until and expected.is_mine(data)]
         self._late = [(at, data) for at, data in self._late if at > until]
-        self._pass((came[0][0] if came else until) - self.now)
+        self.rest((came[0][0] if came else until) - self.now)
         return came[0][1] if came else None
 
-    def _pass(self, seconds: float) -> None:
+    def rest(self, seconds: float) -> None:
         self.dark_seconds += 0.0 if self.shown else seconds
         self.now += seconds
 
@@ -79,6 +83,10 @@ class Virtual:
     @property
     def shown(self) -> str:
         return self.board.state().text.strip()
+
+
+def dollars(cents: int) -> str:
+    return f"${cents // 100:,}.{cents % 100:02d}"
 
 
 def alpha_at(board: AlphaSign, known: Known | None = None, address: str = "01") -> Virtual:
@@ -108,7 +116,41 @@ def test_the_very_next_packet_carries_the_newest_figure(*, answers: bool) -> Non
             board.turn()
         board.talk.show_amount(Amount(cents))
         assert board.talk.urgent
-        assert board.until_shown(f"${cents // 100}.{cents % 100:02d}") == 1
+        assert board.until_shown(dollars(cents)) == 1
+
+
+@pytest.mark.parametrize("period", [1.3, 2.0, 3.1])
+@pytest.mark.parametrize("kind", ["answers", "one way", "return wire cut"])
+def test_a_figure_is_on_the_board_within_a_second_and_the_wire_whenever_it_comes(kind: str, period: float) -> None:
+    """With the steps of its climb; through questions, refreshes and new layouts. On the clock of this test."""
+    board = alpha_at(AlphaSign("01", 16, answers=kind != "one way"))
+    board.until_shown("--------")
+    board.turns(5.0)
+    board.mute = kind == "return wire cut"
+    view = LinkView()
+    view.take_status("running")
+    cents, version, came_at, next_at, on_wire = 10_000_000, 0, board.now, board.now, 0.0
+    face: object = None
+    late: list[float] = []
+    until = board.now + 120.0
+    while board.now < until:
+        if next_at <= board.now:
+            assert len(late) == version, "the one before has been shown"
+            cents, version, came_at, on_wire = cents + 1250, version + 1, next_at, 0.0
+            view.take_meter(Meter("megalink", version, Amount(cents), None, NOON), came_at, NOON, live=True)
+            next_at += period
+        newest = view.face(board.now, 5.0)
+        if newest != face and isinstance(newest, Amount):
+            board.talk.show_amount(newest)
+            face = newest
+        if board.talk.due_at > board.now:
+            board.rest(0.01)
+            continue
+        said = board.turn()
+        on_wire += wire_seconds(len(said.data), BAUD)
+        if len(late) < version and board.shown == dollars(cents):
+            late.append(board.now - said.pause_seconds - came_at - on_wire)
+    assert max(late) < 1.0
 
 
 @KINDS

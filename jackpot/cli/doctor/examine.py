@@ -27,8 +27,8 @@ async def examine(config: Config, path: Path) -> AsyncIterator[Finding]:
         yield finding
     async for finding in wires.broker(config):
         yield finding
-    for sign in config.signs:
-        yield wires.board(sign)
+    for finding in wires.boards(config.signs):
+        yield finding
     yield await machine.synchronised()
     yield await machine.daemon(config)
 

@@ -5,9 +5,10 @@ import datetime as dt
 import grp
 import os
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack
 from ipaddress import ip_address
+from itertools import combinations
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,6 @@ from jackpot.config import Config, Sign
 from jackpot.embedded import EmbeddedBroker, default_data_dir
 from jackpot.errors import UserError
 from jackpot.servers import configured_broker
-from jackpot.signs.configured import sign_board
 from jackpot.wire import feed, topics
 from jackpot.wire.broker import Broker
 from jackpot.wire.mqtt import Connection, Message, MqttError
@@ -98,13 +98,18 @@ def _is_here(host: str) -> bool:
         return host == "localhost"
 
 
-def board(sign: Sign) -> Finding:
-    """Looks at the port without opening it: whoever opens it may disturb the board."""
+def boards(signs: Sequence[Sign]) -> Iterator[Finding]:
+    """Looks at the ports without opening them: whoever opens one may disturb its board."""
+    for sign in signs:
+        yield _board(sign)
+    for one, other in combinations((sign for sign in signs if not sign.port.startswith("socket://")), 2):
+        if one.port != other.port and Path(one.port).resolve() == Path(other.port).resolve():
+            found = f"{one.id} and {other.id}: {one.port} and {other.port} are one port"
+            yield bad("board", found, "give both the same port in [[signs]]")
+
+
+def _board(sign: Sign) -> Finding:
     part = "board"
-    try:
-        sign_board(sign).wiring.resolved()
-    except ValueError as error:
-        return bad(part, f"{sign.id}: {error}", "mend it in [[signs]]")
     if sign.port.startswith("socket://"):
         return good(part, f"{sign.id}: {sign.protocol} at {sign.port}; jackpot signs test {sign.id} tries it")
     port = Path(sign.port)
