@@ -31,7 +31,9 @@ leading = Gauge("jackpot_leading", "1 while this daemon holds the link's lease."
 suspended = Gauge("jackpot_suspended", "1 while play on the link is suspended.", ["link"])
 broker_connected = Gauge("jackpot_broker_connected", "1 while the link's connection to the broker stands.", ["link"])
 sign_connected = Gauge(
-    "jackpot_sign_connected", "1 while the board takes what it is told and has no fault.", ["sign", "link"]
+    "jackpot_sign_connected",
+    "1 while the board takes what it is told and has no fault: 0 too if it once answered and does not now.",
+    ["sign", "link"],
 )
 sign_history_lost = Counter("jackpot_sign_history_lost", "What boards were told and could not be kept.")
 head_signed = Gauge(

@@ -96,15 +96,20 @@ def test_a_secret_that_others_may_read_is_found(tmp_path: Path, mode: int, is_ba
     assert (found in bad(checked(config)[1])) is is_bad
 
 
-def test_what_is_no_port_is_no_board(tmp_path: Path, daemon: Daemon) -> None:
-    config = tmp_path / "jackpot.toml"
-    ports = (config, "/dev/null")
+def test_what_is_no_port_is_no_board_and_one_port_has_one_name(tmp_path: Path, daemon: Daemon) -> None:
+    config, by_id = tmp_path / "jackpot.toml", tmp_path / "by-id"
+    by_id.symlink_to("/dev/null")
+    ports = (config, "/dev/null", by_id)
     signs = [
         f'[[signs]]\nid = "pit-{number}"\nlink = "megalink"\nprotocol = "alpha"\nport = "{port}"\n'
         for number, port in enumerate(ports)
     ]
     config.write_text(daemon.config.read_text() + "".join(signs))
-    assert bad(checked(config)[1]) == [("board", "mend port in [[signs]]")] * 2
+    found = bad(checked(config)[1])
+    assert found == [
+        *[("board", "mend port in [[signs]]")] * 3,
+        ("board", "give both the same port in [[signs]]"),
+    ]
 
 
 async def test_a_status_that_cannot_be_read_is_said(tmp_path: Path, daemon: Daemon, mqtt_url: str) -> None:
