@@ -112,11 +112,7 @@ class Keeper:
     async def _connect_and_keep(self) -> None:
         board = await connect(self._wiring, self._lines, self._known)
         try:
-            self._connected, self._line_fault, self._board_fault, self._face = True, None, None, None
-            self._keep("connected")
-            log.info("sign_board_connected", board=self._sign.id, port=self._wiring.port)
-            # One that was silent is so until it answers, whatever was plugged in again meanwhile.
-            self._note_board_fault(board.talk.fault)
+            self._board_fault = self._face = None
             while True:
                 await self._take_turn(board)
         except asyncio.CancelledError:
@@ -154,6 +150,8 @@ class Keeper:
         saying = board.talk.next(asyncio.get_running_loop().time())
         try:
             confirmed = await board.say(saying)
+            if saying.shows not in (None, DARK):
+                self._note_connected()
         finally:
             # Also of what failed: the board may have it.
             if saying.shows is not None and saying.shows != self._told:
@@ -181,6 +179,13 @@ class Keeper:
                     await self._take_turn(board)
         except (DriverError, TimeoutError) as error:
             self._note_line_fault(f"perhaps not blanked at the end: {str(error) or 'too slow'}")
+
+    def _note_connected(self) -> None:
+        """Only when it was told something: a port can be opened, and take a little, though nothing behind it reads."""
+        if not self._connected:
+            self._connected, self._line_fault = True, None
+            self._keep("connected")
+            log.info("sign_board_connected", board=self._sign.id, port=self._wiring.port)
 
     def _note_told(self, told: Told, at: datetime, *, confirmed: bool) -> None:
         self._told, self._told_at = told, at

@@ -79,6 +79,7 @@ async def test_an_unplugged_board_comes_back_with_its_layout(hall: Hall) -> None
     async with hall.open():
         hall.running(47_999_900)
         await eventually(all_show(hall, FIGURES))
+        await eventually(lambda: all(board["connected"] for board in hall.agent.snapshot()))
         for name, port in hall.ports.items():
             port.unplug()
             hall.boards[name].power_cycle()
@@ -308,7 +309,7 @@ async def test_fifty_boards_on_one_agent(hall: Hall) -> None:
         await eventually(all_show(hall, FIGURES))
         hall.meter(43_200_000)
         await eventually(all_show(hall, AFTER_WIN))
-        assert all(board["connected"] and not board["fault"] for board in hall.agent.snapshot())
+        await eventually(lambda: all(board["connected"] and not board["fault"] for board in hall.agent.snapshot()))
 
 
 async def test_what_is_no_message_of_the_contract_changes_no_board(hall: Hall) -> None:
