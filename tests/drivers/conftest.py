@@ -12,6 +12,7 @@ import pytest
 from drivers.emulator import EmulatedBoard, EmulatedPort, Faults, emulate
 from drivers.wiring import ProtocolName, Wiring
 from jackpot.signs import BoardAgent, Entry, SignBoard
+from tests.acceptance.processes import patience_s
 
 WIDTHS = {"alpha": 16, "ed400": 10, "icpdas": 9}
 
@@ -112,7 +113,7 @@ class Hall:
 
 async def eventually(true: Callable[[], bool], seconds: float = 20.0) -> None:
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(patience_s(seconds)):
             while not true():
                 await asyncio.sleep(0.02)
     except TimeoutError:

@@ -1,88 +1,24 @@
-"""What is said to a board, packet by packet, on a clock of our own: no line, no waiting."""
+"""What is said to an Alpha board, packet by packet."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pytest
 
 from drivers import alpha_frames as alpha
-from drivers import icpdas
-from drivers.board import Amount, Expected, Known, Pending, Saying, Talk, Told, Win
+from drivers.board import Amount, Known, Pending, Saying, Told, Win
 from drivers.connect import talk
-from drivers.emulator import EmulatedBoard
-from drivers.emulator.boards import AlphaSign, Ed400Meter, IcpDasMeter
-from drivers.line import TURNAROUND_SECONDS, wire_seconds
+from drivers.emulator.boards import AlphaSign
+from drivers.line import wire_seconds
 from drivers.wiring import Wiring
 from jackpot.signs.face import LinkView
 from jackpot.signs.messages import Meter
+from tests.drivers.virtual import BAUD, Virtual
 
-BAUD = 9600
 WIN = Win("UTH-01", "STRAIGHT FLUSH", Amount(4_800_000))
 HOUR = 3600.0
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
-
-
-@dataclass
-class Virtual:
-    """A talk and its board, with what it takes on the wire; time passes as nobody waits for it."""
-
-    talk: Talk
-    board: EmulatedBoard
-    now: float = 100.0
-    mute: bool = False
-    late_seconds: float = 0.0
-    lost: Callable[[Saying], bool] = lambda _: False
-    said: list[Saying] = field(default_factory=list)
-    dark_seconds: float = 0.0
-    confirmed: bool = False
-    _late: list[tuple[float, bytes]] = field(default_factory=list)
-
-    def turn(self) -> Saying:
-        """The next packet, when it is due and the board can take it."""
-        self.rest(max(0.0, self.talk.due_at - self.now))
-        saying = self.talk.next(self.now)
-        self.said.append(saying)
-        self.rest(wire_seconds(len(saying.data), BAUD))
-        answered = b"" if self.lost(saying) else self.board.feed(saying.data, self.now)
-        heard = None if saying.answer is None else self._hear(answered, saying.answer)
-        self.confirmed = self.talk.heard(heard, self.now)
-        self.rest(saying.pause_seconds)
-        return saying
-
-    def _hear(self, answered: bytes, expected: Expected) -> bytes | None:
-        if self.mute:
-            answered = b""
-        if answered:
-            self._late.append((self.now + self.late_seconds, answered))
-        until = self.now + TURNAROUND_SECONDS + wire_seconds(expected.length, BAUD)
-        # What had come before the question was asked is thrown away.
-        came = [(at, data) for at, data in self._late if self.now <= at <= until and expected.is_mine(data)]
-        self._late = [(at, data) for at, data in self._late if at > until]
-        self.rest((came[0][0] if came else until) - self.now)
-        return came[0][1] if came else None
-
-    def rest(self, seconds: float) -> None:
-        self.dark_seconds += 0.0 if self.shown else seconds
-        self.now += seconds
-
-    def turns(self, seconds: float) -> list[Saying]:
-        until, before = self.now + seconds, len(self.said)
-        while self.now < until:
-            self.turn()
-        return self.said[before:]
-
-    def until_shown(self, text: str, packets_max: int = 30) -> int:
-        """How many packets it took."""
-        for packets in range(1, packets_max + 1):
-            self.turn()
-            if self.shown == text:
-                return packets
-        raise AssertionError(f"{packets_max} packets, and the board shows {self.shown!r}")
-
-    @property
-    def shown(self) -> str:
-        return self.board.state().text.strip()
+Show = Callable[[], Told]
 
 
 def dollars(cents: int) -> str:
@@ -306,7 +242,7 @@ def test_what_the_board_is_made_to_show_is_told_with_each_packet(*, answers: boo
     board = alpha_at(AlphaSign("01", 16, answers=answers))
     board.talk.show_amount(Amount(100_00))
     changes: list[str] = []
-    shows: list[tuple[float, Callable[[], Told]]] = [
+    shows: list[tuple[float, Show]] = [
         (5.0, lambda: board.talk.show_amount(Amount(100_00))),
         (2.0, lambda: board.talk.announce(WIN)),
         (30.0, lambda: board.talk.show_amount(Amount(90_00))),
@@ -358,77 +294,3 @@ def test_the_last_word_is_said_until_it_is_sure(*, answers: bool, in_a_win: bool
 def test_d5_a_held_amount_is_shown_as_such_wherever_that_fits(width: int, cents: int, text: str) -> None:
     board = talk(Wiring("alpha", "/dev/null", width=width).resolved(), Known())
     assert board.show_pending(Pending("ROYAL FLUSH", Amount(cents))).text == text
-
-
-def icpdas_at(meter: IcpDasMeter, known: Known | None = None) -> Virtual:
-    return Virtual(talk(Wiring("icpdas", "/dev/null", width=9).resolved(), known or Known()), meter)
-
-
-def test_a_meter_whose_answers_do_not_arrive_is_told_all_the_same() -> None:
-    """It may hear: a figure that nobody vouches for any more must not stay on it."""
-    meter = icpdas_at(IcpDasMeter("01", 9))
-    meter.talk.show_amount(Amount(479_999_00))
-    meter.until_shown("0479999.00")
-    meter.mute = True
-    meter.talk.show_amount(Amount(432_000_00))
-    assert meter.until_shown("0432000.00") == 1
-    meter.turns(5.0)
-    assert meter.talk.fault
-    meter.talk.blank()
-    assert meter.until_shown("0.00000000") == 1
-    meter.board.power_cycle()
-    meter.turns(4.0)
-    assert meter.shown == "0.00000000", "its digits are taken back blindly too"
-    meter.mute = False
-    meter.turns(4.0)
-    assert meter.talk.fault is None
-    assert meter.talk.sure
-
-
-def test_a_meter_that_never_answered_and_kept_an_old_figure_is_blanked_blindly() -> None:
-    board = IcpDasMeter("01", 9)
-    for text in (icpdas.HOST_CONTROL, icpdas.SHOW + "0123456.00"):
-        board.feed(icpdas.Command("01", text).to_bytes(), 0.0)
-    meter = icpdas_at(board)
-    meter.mute = True
-    meter.turns(5.0)
-    assert meter.shown == "0.00000000"
-    assert meter.talk.fault
-
-
-@pytest.mark.parametrize("late_seconds", [0.3, 0.42, 0.55, 0.65, 0.9, 1.4])
-def test_a_late_answer_does_not_confirm_a_figure_that_never_arrived(late_seconds: float) -> None:
-    meter = icpdas_at(IcpDasMeter("01", 9))
-    meter.talk.show_amount(Amount(50_000_00))
-    meter.until_shown("0050000.00")
-    for cents in range(100_000_00, 110_000_00, 100_000):
-        meter.late_seconds = late_seconds
-        meter.talk.show_amount(Amount(cents))
-        meter.turn()
-        meter.late_seconds = 0.0
-        meter.turn()
-        lost = iter([True])
-        meter.lost = lambda _, lost=lost: next(lost, False)  # type: ignore[misc]  # mypy cannot infer a lambda's default
-        meter.talk.show_amount(Amount(cents - 50_000))
-        shows = f"{(cents - 50_000) / 100:010.2f}"
-        while not meter.talk.sure:
-            meter.turn()
-            assert not meter.confirmed or meter.shown == shows
-        assert meter.shown == shows
-
-
-def test_a_meter_that_calls_a_figure_invalid_is_a_fault() -> None:
-    meter = icpdas_at(IcpDasMeter("01", 5))
-    meter.talk.show_amount(Amount(50_000_00))
-    meter.turns(5.0)
-    assert meter.talk.fault == "the meter calls '0050000.00' invalid"
-
-
-def test_a_meter_without_answers_is_told_soon_again_and_then_now_and_then() -> None:
-    meter = Virtual(talk(Wiring("ed400", "/dev/null", width=10).resolved(), Known()), Ed400Meter("01", 10))
-    meter.talk.show_amount(Amount(1234))
-    assert meter.until_shown("12.34") == 1
-    assert not meter.talk.sure
-    meter.turns(0.3)
-    assert meter.talk.sure
-    assert len(meter.turns(60.0)) == pytest.approx(28, abs=2)
