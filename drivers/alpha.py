@@ -68,7 +68,7 @@ class AlphaTalk:
         """What was not said yet of the newest."""
         self._repeats: list[Make] = []
         """What was, and no answer proves."""
-        self._said = 0
+        self._said = self._tellings = 0
         self._proved = self._confirmed = False
         self._silences = self._wrongs = 0
         self._wrong: str | None = None
@@ -117,6 +117,7 @@ class AlphaTalk:
         self._news = [*release, self._string] if is_next else [self._string, *release]
         self._repeats = (release if self._known.answers else [self._string, *release]) * (SAYINGS - 1)
         self._figure, self._said, self._proved = told, 0, False
+        self._tellings += 1
         return told
 
     @property
@@ -195,7 +196,7 @@ class AlphaTalk:
             yield from self._bear_silence()
             return
         self._silences, self._known.silent = 0, False
-        told = self._said_figure.text.strip()
+        told, tellings = self._said_figure.text.strip(), self._tellings
         self._wrongs = 0 if found == told else self._wrongs + 1
         is_whole = True
         if self._wrongs or self._now >= self._face_at:
@@ -211,7 +212,7 @@ class AlphaTalk:
             yield from self._mend(f"the board shows {found!r} and was told {told!r}")
         elif self._wrongs:
             yield Step(self._string)
-        else:
+        elif tellings == self._tellings:  # else it says nothing of the newest
             self._note_right()
             if self._now >= self._slowly_at:
                 self._slowly_at = self._now + SLOWLY_SECONDS

@@ -280,6 +280,21 @@ def test_the_last_word_is_said_until_it_is_sure(*, answers: bool, in_a_win: bool
     assert clearings(board.said[-8:]) == 0
 
 
+def test_no_answer_confirms_a_figure_that_was_told_after_its_question() -> None:
+    """Between the question for the figure and the one for the face there may be a newer figure, and it may be lost."""
+    board = alpha_at(AlphaSign("01", 16))
+    for cents in range(100_00, 160_00, 100):
+        board.talk.show_amount(Amount(cents))
+        board.turns(cents / 1300)
+        lost = iter([True])
+        board.lost = lambda saying, lost=lost: saying.answer is None and next(lost, False)  # type: ignore[misc]  # mypy cannot infer a lambda's default
+        board.talk.show_amount(Amount(cents + 1))
+        while not board.talk.sure:
+            board.turn()
+            assert board.shown == dollars(cents + 1) or not board.confirmed
+        assert board.shown == dollars(cents + 1)
+
+
 @pytest.mark.parametrize(
     ("width", "cents", "text"),
     [
