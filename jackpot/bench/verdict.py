@@ -26,6 +26,7 @@ REQUIRED = (
     Required("events, to the smaller of bare batches and echo", "events_to_smaller_limit", least=0.5),
     Required("p50 at 10 events/s, to echo and commit", "p50_at_10_to_echo_and_commit", most=2),
     Required("p50 at 1,000 events/s, to echo and commit", "p50_at_1000_to_echo_and_commit", most=2),
+    Required("seconds to a board after the commit, less the time on the wire", "board_after_commit_s", most=1),
     Required("memory after the last minute, to the first", "memory_after_to_before", most=1.05),
 )
 

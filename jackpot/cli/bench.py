@@ -91,7 +91,8 @@ async def _measure_all(say: Say, seconds: float) -> dict[str, Any]:
         found = await measure(at, say, seconds)
         found["profile"] = await measure_profile(at, say, seconds)
         found["board"] = await measure_board(at, say, changes=max(3, round(4 * seconds)))
-        return {**found, "verdict": judged(found["ratios"])}
+        latest_s = max(board["max_ms"] - board["wire_ms"] for board in found["board"].values()) / 1000
+        return {**found, "verdict": judged({**found["ratios"], "board_after_commit_s": latest_s})}
 
 
 async def _boards(say: Say, seconds: float) -> dict[str, Any]:

@@ -17,7 +17,7 @@ def test_everything_is_measured_beside_its_limits_and_judged() -> None:
     assert set(found["latency"]) == {"10", "1000", "5000"}
     assert sum(found["profile"].values()) > 0
     verdict = found["verdict"]
-    assert len(verdict) == 4
+    assert len(verdict) == 5
     assert done.returncode == (0 if all(one["holds"] for one in verdict) else 1)
 
 
