@@ -164,14 +164,16 @@ database() {
 }
 
 passwords() {  # for roles that have none: whoever carried one away goes on using it
-  local role without
+  local role without verifier
   without=$(as_postgres -At -c \
     "SELECT substr(rolname, 9) FROM pg_authid WHERE rolname LIKE 'jackpot\_%' AND rolcanlogin AND rolpassword IS NULL")
   for role in $without; do
     if missing "$secrets/$role.password" "a password for the role $role"; then
       (umask 077 && openssl rand -base64 24 >"$secrets/$role.password")
     fi
-    printf "ALTER ROLE jackpot_%s PASSWORD '%s';\n" "$role" "$(cat "$secrets/$role.password")" | as_postgres
+    # The server logs who changed what (log_statement). It is told what it keeps of the password, and never the password.
+    verifier=$("$jackpot" pki scram "$secrets/$role.password")
+    printf "SET log_statement = 'none'; ALTER ROLE jackpot_%s PASSWORD '%s';\n" "$role" "$verifier" | as_postgres
   done
   # The others are for root to hand on.
   for role in settle console; do own_secret "$secrets/$role.password"; done

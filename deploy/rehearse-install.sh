@@ -35,7 +35,7 @@ systemd-nspawn --quiet --directory="$root" --boot --register=no --keep-unit --pr
 machine=$!
 trap 'kill "$machine" 2>/dev/null; wait "$machine" || true' EXIT
 for _ in $(seq 100); do
-  ! init=$(pgrep --parent "$machine") || break
+  ! init=$(pgrep --exact --parent "$machine" systemd) || break  # not what nspawn forks on the way
   sleep 0.1
 done
 : "${init:?the machine did not boot, see $root/root/release/boot.log}"

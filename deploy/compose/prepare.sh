@@ -7,7 +7,8 @@ site=${1:?name the site} host=${2:?name the host}
 read -ra jackpot <<<"${JACKPOT:-docker run --rm --user $(id -u):$(id -g) --volume $PWD:$PWD --workdir $PWD jackpot}"
 [ ! -e site ] || { echo "prepare: $PWD/site is there already" >&2; exit 1; }
 umask 077
-mkdir -p site/passwords site/jackpot/secrets site/mosquitto site/broker-data site/daemon-data
+# What each container is given, and nothing else: the daemon not the schema's password, the database no password at all.
+mkdir -p site/passwords site/db site/schema/secrets site/jackpot/secrets site/mosquitto site/broker-data site/daemon-data
 "${jackpot[@]}" pki init --site "$site" --folder site/pki
 "${jackpot[@]}" pki issue server broker --also "$host" --folder site/pki
 "${jackpot[@]}" pki issue server db --folder site/pki
@@ -18,17 +19,23 @@ for kind in tables boards controllers; do
   cp ../mosquitto/$kind.acl site/mosquitto/
 done
 cp site/pki/servers/holders/broker.crt site/pki/servers/holders/broker.key site/mosquitto/
-cp site/pki/servers/holders/db.crt site/pki/servers/holders/db.key site/
-cp site/pki/servers/authority.crt site/jackpot/servers.crt
+cp site/pki/servers/holders/db.crt site/db/server.crt
+cp site/pki/servers/holders/db.key site/db/server.key
+for part in jackpot schema; do cp site/pki/servers/authority.crt site/$part/servers.crt; done
 cp site/pki/controllers/holders/control.crt site/jackpot/controller.crt
 cp site/pki/controllers/holders/control.key site/jackpot/secrets/controller.key
-for role in postgres migrate settle console finance audit metrics replica; do openssl rand -base64 24 >site/passwords/$role.password; done
-cp site/passwords/{migrate,settle,console}.password site/jackpot/secrets/
-echo "db:5432:jackpot:jackpot_migrate:$(cat site/passwords/migrate.password)" >site/jackpot/secrets/migrate.pgpass  # psql's form
+for role in postgres migrate settle console finance audit metrics replica; do
+  openssl rand -base64 24 >site/passwords/$role.password
+  "${jackpot[@]}" pki scram site/passwords/$role.password >site/db/$role.scram
+done
+cp site/passwords/{settle,console}.password site/jackpot/secrets/
+cp site/passwords/migrate.password site/schema/secrets/
+echo "db:5432:jackpot:jackpot_migrate:$(cat site/passwords/migrate.password)" >site/schema/secrets/migrate.pgpass  # psql's form
 "${jackpot[@]}" heads new-key --key site/jackpot/secrets/heads.key --public site/heads.pub
 "${jackpot[@]}" user new-key site/jackpot/secrets/people.key
 "${jackpot[@]}" pki event-key site/jackpot/secrets/UTH-01.event-key
-for name in jackpot migrate; do sed 's/\(db\|broker\)\.jackpot\.example/\1/' ../$name.toml >site/jackpot/$name.toml; done
-chmod 644 site/db.crt  # the database's account reads it
+sed 's/\(db\|broker\)\.jackpot\.example/\1/' ../jackpot.toml >site/jackpot/jackpot.toml
+sed 's/db\.jackpot\.example/db/' ../migrate.toml >site/schema/migrate.toml
+chmod 644 site/db/server.crt  # the database's account reads it
 printf 'JACKPOT_UID=%s\nJACKPOT_GID=%s\n' "$(id -u)" "$(id -g)" >.env
-echo "prepare: now edit site/jackpot/jackpot.toml, carry site/pki away, and: docker compose up"
+echo "prepare: now edit site/jackpot/jackpot.toml, carry site/pki and site/passwords away, and: docker compose up"

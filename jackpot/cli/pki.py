@@ -12,12 +12,14 @@ from rich.table import Table
 
 from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.errors import CheckFailed, UserError
-from jackpot.pki import Issued, Kind, Site, files
+from jackpot.pki import Issued, Kind, Site, files, scram
+from jackpot.servers import secret
 
 command = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="Make the site's authorities; issue, renew, revoke and list certificates; make keys for tables' events.",
+    help="Make the site's authorities; issue, renew, revoke and list certificates; make keys for tables' events; "
+    "give the database passwords that it never sees.",
 )
 
 FolderOption = Annotated[Path, typer.Option("--folder", help="Where the authorities live. Keep it off the floor.")]
@@ -120,3 +122,9 @@ def event_key(file: Annotated[Path, typer.Argument(help="Where the key is writte
         raise UserError(f"{file} is there already; choose another, so that no key is lost")
     files.write(file, secrets.token_hex(KEY_BYTES).encode() + b"\n", mode=0o600)
     typer.echo(str(file))
+
+
+@command.command("scram")
+def scram_verifier(file: Annotated[Path, typer.Argument(help="Its first line is the password.")]) -> None:
+    """Print what PostgreSQL keeps of a password, for ALTER ROLE: the password itself is then in no log of it."""
+    typer.echo(scram.verifier(secret(file) or ""))

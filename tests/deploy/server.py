@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from jackpot.embedded.place import Account, account_for
-from jackpot.pki import Kind, Site
+from jackpot.pki import Kind, Site, scram
 from tests.acceptance import processes
 from tests.brokers import free_port
 from tests.deploy import installed
@@ -148,7 +148,7 @@ def running_server() -> Iterator[Server]:
         try:
             server.psql((DEPLOY / "postgresql/roles.sql").read_text())
             for role, password in server.passwords.items():
-                server.psql(f"ALTER ROLE jackpot_{role} PASSWORD '{password}'")
+                server.psql(f"ALTER ROLE jackpot_{role} PASSWORD '{scram.verifier(password)}'")
             server.psql("CREATE DATABASE jackpot OWNER jackpot_owner")
             migrate(server)
             server.psql(f"SET ROLE jackpot_owner;\n{(DEPLOY / 'postgresql/grants.sql').read_text()}", "jackpot")

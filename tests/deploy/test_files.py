@@ -214,15 +214,35 @@ def test_what_compose_mounts_is_made_by_its_preparation(tmp_path: Path) -> None:
     mounted = re.findall(r'[- "](\.{1,2}/[^:"]+):/', (folder / "compose.yaml").read_text())
     assert len(mounted) > 10
     assert [path for path in mounted if not (folder / path).exists()] == []
-    for name in ("jackpot", "migrate"):
-        config.load(folder / f"site/jackpot/{name}.toml", environment={})
+    for name in ("jackpot/jackpot", "schema/migrate"):
+        config.load(folder / f"site/{name}.toml", environment={})
     named = set(re.findall(r'"/etc/jackpot/([^"&]+)"', (folder / "site/jackpot/jackpot.toml").read_text()))
     assert {name for name in named if not (folder / "site/jackpot" / name).exists()} == {"secrets/mqtt.password"}
     closed = [path for pattern in ("*.key", "*.password", "*.pgpass") for path in (folder / "site").rglob(pattern)]
     assert {path.stat().st_mode & 0o077 for path in closed} == {0}
-    secrets = folder / "site/jackpot/secrets"
-    password = (secrets / "migrate.password").read_text()
-    assert (secrets / "migrate.pgpass").read_text() == f"db:5432:jackpot:jackpot_migrate:{password}"
+    secrets = folder / "site/schema/secrets"
+    passwords = {path.stem: path.read_text().strip() for path in (folder / "site/passwords").iterdir()}
+    assert (secrets / "migrate.pgpass").read_text() == f"db:5432:jackpot:jackpot_migrate:{passwords['migrate']}\n"
+    known = {service: knows(folder, service, passwords) for service in SERVICES_OF_COMPOSE}
+    assert known == {
+        "db": set(),
+        "schema": {"migrate"},
+        "grants": {"migrate"},
+        "broker": set(),
+        "daemon": {"settle", "console"},
+    }
+
+
+COMPOSE = (DEPLOY / "compose/compose.yaml").read_text().partition("\nservices:\n")[2].partition("\nvolumes:\n")[0]
+SERVICES_OF_COMPOSE = dict(re.findall(r"^  (\S+):\n((?:(?: {4}.*)?\n)+)", COMPOSE + "\n", re.MULTILINE))
+
+
+def knows(folder: Path, service: str, passwords: dict[str, str]) -> set[str]:
+    """Whose passwords stand in what the service's container is given."""
+    mounted = [folder / path for path in re.findall(r"(\./site[^:]*):/", SERVICES_OF_COMPOSE[service])]
+    files = [file for path in mounted for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()]
+    told = "".join(file.read_text() for file in files)
+    return {role for role, password in passwords.items() if password in told}
 
 
 def test_the_database_of_compose_finds_what_its_settings_name() -> None:

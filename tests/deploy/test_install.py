@@ -12,9 +12,10 @@ from urllib.parse import quote
 
 import pytest
 
+from jackpot.pki import scram
 from tests.acceptance.processes import JACKPOT
 from tests.deploy.installed import DEPLOY
-from tests.deploy.server import Server, needs_debians_postgresql, running_server
+from tests.deploy.server import ROLES, Server, needs_debians_postgresql, running_server
 from tests.deploy.test_postgresql import comes_in
 from tests.servers import open_directory
 
@@ -122,6 +123,20 @@ def test_a_file_that_was_not_edited_is_brought_up_to_date(bench: Bench) -> None:
 def server() -> Iterator[Server]:
     with running_server() as server:
         yield server
+
+
+async def test_passwords_let_their_roles_in_and_are_not_in_the_servers_log(bench: Bench, server: Server) -> None:
+    for role in ROLES:
+        server.psql(f"ALTER ROLE jackpot_{role} PASSWORD NULL")
+    bench.install("passwords", socket=server.folder / f"server/.s.PGSQL.{server.port}")
+    made = {role: bench.at(f"/etc/jackpot/secrets/{role}.password").read_text().strip() for role in ROLES}
+    assert await comes_in(server.url("settle", password=quote(made["settle"], safe="")))
+    log = (server.folder / "log").read_text()
+    assert "ALTER ROLE jackpot_settle PASSWORD NULL" in log, "who changed what is logged"
+    assert [role for role, password in made.items() if password in log] == []
+    assert "SCRAM-SHA-256" not in log.rpartition("PASSWORD NULL")[2]
+    for role, password in server.passwords.items():
+        server.psql(f"ALTER ROLE jackpot_{role} PASSWORD '{scram.verifier(password)}'")
 
 
 async def test_a_role_that_has_a_password_keeps_it(bench: Bench, server: Server) -> None:

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import os
+import re
 import ssl
 from pathlib import Path
 
@@ -162,3 +163,14 @@ def test_an_event_key_is_written_once_and_for_its_owner_alone(tmp_path: Path) ->
     assert len(bytes.fromhex(file.read_text())) == 32
     assert file.stat().st_mode & 0o777 == 0o600
     assert isinstance(run("event-key", file).exception, UserError)
+
+
+def test_what_the_database_keeps_of_a_password_is_told_in_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "settle.password"
+    file.write_text("pencil and paper\n")
+    told = run("scram", file).stdout
+    assert re.fullmatch(r"SCRAM-SHA-256\$4096:[\w+/=]{24}\$[\w+/=]{44}:[\w+/=]{44}\n", told)
+    assert told != run("scram", file).stdout, "each has a salt of its own"
+    for bad in ("", "\n", "p\u00e4ssword\n", "tab\t\n"):
+        file.write_text(bad)
+        assert isinstance(run("scram", file).exception, UserError), bad
