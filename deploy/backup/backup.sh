@@ -1,7 +1,7 @@
 #!/bin/bash
-# A whole copy of the database server, checked; with the log pieces that archive-wal.sh keeps, any moment since can be
-# restored. Run as the account postgres, by jackpot-backup.timer every night. Keeps the newest copies and the log that
-# they need.
+# A whole copy of the database server, checked, then compressed; with the log pieces that archive-wal.sh keeps, any moment
+# since can be restored. Run as the account postgres, by jackpot-backup.timer every night. Keeps the newest copies and the
+# log that they need.
 #   backup.sh [HOST]     HOST: a socket directory or host name; absent: PostgreSQL's own default
 set -euo pipefail
 umask 077
@@ -9,18 +9,29 @@ umask 077
 command -v pg_ctl >/dev/null || PATH=$(find /usr/lib/postgresql -maxdepth 2 -name bin | sort -V | tail -n 1):$PATH
 place=${JACKPOT_BACKUP:-/var/backups/jackpot}
 keep=${JACKPOT_BACKUP_KEEP:-14}
-name=base-$(date -u +%Y%m%dT%H%M%SZ)
+told=${JACKPOT_BACKUP_TOLD:-/var/lib/prometheus/node-exporter/jackpot-backup.prom}
+new=$place/unfinished
 
 mkdir -p "$place/wal"
-rm -rf "$place/unfinished"
-pg_basebackup ${1:+--host="$1"} --pgdata="$place/unfinished" --checkpoint=fast --wal-method=stream --no-password
-pg_verifybackup --quiet "$place/unfinished"
+rm -rf "$new"
+mkdir "$new"
+pg_basebackup ${1:+--host="$1"} --pgdata="$new/data" --checkpoint=fast --wal-method=stream --no-password
+# Named after its end, by the server's clock: it restores moments after that, and none before.
+name=base-$(psql ${1:+--host="$1"} --no-psqlrc --no-password --tuples-only --no-align --command \
+  "SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC' + interval '1 second', 'YYYYMMDD\"T\"HH24MISS\"Z\"')" postgres)
+pg_verifybackup --quiet "$new/data"
+cp "$new/data/backup_label" "$new/"
+tar --create --directory="$new/data" . | gzip -1 >"$new/data.tar.gz"
+rm -r "$new/data"
+sync -f "$new/data.tar.gz"
+mv "$new" "$place/$name"
 sync -f "$place"
-mv "$place/unfinished" "$place/$name"
 
 mapfile -t old < <(find "$place" -maxdepth 1 -name 'base-*' | sort -r | tail -n "+$((keep + 1))")
 for copy in "${old[@]}"; do rm -rf "$copy"; done
 oldest=$(find "$place" -maxdepth 1 -name 'base-*' | sort | head -n 1)
 first=$(awk '/^START WAL LOCATION/ { gsub(/[()]/, "", $6); print $6 }' "$oldest/backup_label")
-pg_archivecleanup "$place/wal" "$first"
-echo "backup: $place/$name"
+pg_archivecleanup -x .gz "$place/wal" "$first"
+# For the alert BackupOld, where a node exporter reads it.
+[ ! -w "$told" ] || printf 'jackpot_backup_finished_timestamp_seconds{of="database"} %(%s)T\n' -1 >"$told"
+echo "backup: $place/$name, $(du -sh "$place" | cut -f 1) in all"

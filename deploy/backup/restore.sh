@@ -1,23 +1,34 @@
 #!/bin/bash
-# Makes a data directory from the newest copy and all of the log that was kept, up to a moment if one is named. It
-# touches neither the copy nor any server; start PostgreSQL on the directory and it recovers by itself.
-#   restore.sh DIRECTORY [MOMENT]     MOMENT such as '2026-11-16 02:00:00+00'
+# Makes a data directory from a copy and the log that was kept: all of it, or up to a moment. It touches neither the copy nor
+# any server; start PostgreSQL on the directory and it recovers by itself, or ends if it cannot reach the moment.
+# recovered.sh waits for that, and tells.
+#   restore.sh DIRECTORY [MOMENT]     MOMENT with its zone, such as '2026-11-16 02:00:00+00'
 set -euo pipefail
 umask 077
+export LC_ALL=C
 place=${JACKPOT_BACKUP:-/var/backups/jackpot}
-target=${1:?name a directory that is not there yet}
+target=${1:?name a directory that is not there yet} moment=${2:-} before='~'
 [ ! -e "$target" ] || { echo "restore: $target is there already" >&2; exit 1; }
-newest=$(find "$place" -maxdepth 1 -name 'base-*' | sort -r | head -n 1)
-[ -n "$newest" ] || { echo "restore: no copy in $place" >&2; exit 1; }
+if [ -n "$moment" ]; then
+  [[ $moment =~ :[0-9]{2}(\.[0-9]+)?\ ?(Z|UTC|[+-][0-9]{2}(:?[0-9]{2})?)$ ]] || {
+    echo "restore: '$moment' names no zone: write '2026-11-16 02:00:00+00'" >&2; exit 2; }
+  before=base-$(date --utc --date="$moment" +%Y%m%dT%H%M%SZ)
+  moment=$(date --utc --date="$moment" '+%Y-%m-%d %H:%M:%S.%6N+00')
+fi
+# The newest that had ended by then: a later one holds what came after, and would begin with it.
+copy=$(find "$place" -maxdepth 1 -name 'base-*' -printf '%f\n' | sort | awk -v before="$before" '$0 <= before { found = $0 } END { print found }')
+[ -n "$copy" ] || { echo "restore: no copy in $place${moment:+ had ended by $moment}" >&2; exit 1; }
 
-cp -a "$newest" "$target"
+mkdir "$target"
 chmod 700 "$target"
+tar --extract --gzip --directory="$target" --file="$place/$copy/data.tar.gz"
 touch "$target/recovery.signal"
 {
-  echo "restore_command = 'cp \"$place/wal/%f\" \"%p\"'"
+  echo "restore_command = 'gzip -dc \"$place/wal/%f.gz\" >\"%p\"'"
+  # Empty: to the end. The copy may be of a server that was itself restored to a moment.
+  echo "recovery_target_time = '$moment'"
   echo "recovery_target_action = 'promote'"
   # The copy may name a standby that is not there any more: every commit would wait for it.
   echo "synchronous_standby_names = ''"
-  if [ -n "${2:-}" ]; then echo "recovery_target_time = '$2'"; fi
 } >>"$target/postgresql.auto.conf"
-echo "restore: $target from $newest"
+echo "restore: $target from $copy${moment:+, up to $moment}"

@@ -85,6 +85,7 @@ class Server:
             "JACKPOT_BACKUP": str(self.backups),
             "JACKPOT": str(self.folder / "jackpot"),
             "PGPORT": str(self.port),
+            "PGHOST": str(self.folder / "server"),
             "TMPDIR": str(self.folder / "server"),
             "HOME": str(self.folder / "server"),
             "PYTHONPYCACHEPREFIX": processes.environment()["PYTHONPYCACHEPREFIX"],
@@ -92,7 +93,18 @@ class Server:
 
     def run(self, *argv: str | Path, stdin: str = "") -> str:
         """As the server's own account."""
-        done = subprocess.run(
+        done = self._done(*argv, stdin=stdin)
+        assert done.returncode == 0, (argv, done.stdout, done.stderr)
+        return done.stdout
+
+    def fails(self, *argv: str | Path) -> str:
+        """What it says is wrong."""
+        done = self._done(*argv)
+        assert done.returncode != 0, (argv, done.stdout)
+        return done.stderr
+
+    def _done(self, *argv: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
             self.account.command(*argv),
             env=self.environment,
             input=stdin,
@@ -101,10 +113,15 @@ class Server:
             cwd="/",
             check=False,
         )
-        assert done.returncode == 0, (argv, done.stdout, done.stderr)
-        return done.stdout
 
-    def start(self) -> None:
+    def archive(self) -> Path:
+        """All that is committed is kept; the piece with the end of it."""
+        segment = self.psql("SELECT pg_walfile_name(pg_switch_wal())").strip()
+        kept = self.backups / f"wal/{segment}.gz"
+        self.run("bash", "-c", f"until [ -e {kept} ]; do sleep 0.05; done")
+        return kept
+
+    def start(self, *, wait: bool = True) -> None:
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 self.account.command(self.programs / "postgres", "-D", self.data, "-c", f"port={self.port}"),
@@ -113,7 +130,8 @@ class Server:
                 stderr=log,
                 cwd="/",
             )
-        self.run("bash", "-c", f"until pg_isready -q -h {self.folder}/server; do sleep 0.05; done")
+        if wait:
+            self.run("bash", "-c", f"until pg_isready -q -h {self.folder}/server; do sleep 0.05; done")
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> None:
         assert self._process is not None

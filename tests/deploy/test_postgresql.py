@@ -3,6 +3,7 @@
 The PostgreSQL of the other tests has no TLS, so these need Debian's (`apt-get install postgresql`), run by root.
 """
 
+import gzip
 import json
 import re
 import shutil
@@ -109,9 +110,7 @@ async def test_what_was_answered_survives_the_loss_of_the_server(server: Server,
         HeadsFile(heads, key).keep("megalink", scribe._head, installed.now(), None)
         heads.chmod(0o644)
         last = scribe.n
-    segment = server.psql("SELECT pg_walfile_name(pg_switch_wal())").strip()
-    server.run("bash", "-c", f"until [ -e {server.backups}/wal/{segment} ]; do sleep 0.05; done")
-
+    server.archive()
     if server.jackpot():
         told = server.run(server.folder / "lib/rehearse.sh", heads, public)
         assert "restores and verifies" in told
@@ -120,18 +119,81 @@ async def test_what_was_answered_survives_the_loss_of_the_server(server: Server,
     shutil.rmtree(server.data)
     server.run(server.folder / "lib/restore.sh", server.data)
     server.start()
-    server.run(
-        "bash",
-        "-c",
-        f"until [ \"$(psql -X -A -t -h {server.folder}/server -c 'SELECT pg_is_in_recovery()' postgres)\" = f ]; "
-        "do sleep 0.05; done",
-    )
+    server.run(server.folder / "lib/recovered.sh")
     assert server.psql("SHOW synchronous_standby_names") == "\n", "a commit would wait for ever"
     config = tmp_path / "audit.toml"
     config.write_text(f'[database]\nurl = "{server.url("audit")}"\n')
     done = processes.run("verify", "--config", config, "--heads", heads, "--heads-key", public)
     assert done.returncode == 0, done.stderr
     assert f"head megalink:{last}:" in done.stdout
+
+
+def restored(server: Server, moment: str | None = None) -> str:
+    """In the place of the server that there was; what was said of it."""
+    server.stop(signal.SIGQUIT)
+    shutil.rmtree(server.data)
+    to = [] if moment is None else [moment]
+    server.run(server.folder / "lib/restore.sh", server.data, *to)
+    server.start()
+    return server.run(server.folder / "lib/recovered.sh", *to)
+
+
+def notes(server: Server) -> list[str]:
+    return server.psql("SELECT note FROM noted ORDER BY note").split()
+
+
+def note(server: Server, text: str) -> str:
+    """Commit a row; the moment after it."""
+    server.psql(f"INSERT INTO noted VALUES ('{text}'); SELECT pg_sleep(0.01)")
+    return server.psql("SELECT clock_timestamp()").strip()
+
+
+def test_a_moment_is_restored_and_not_another(server: Server) -> None:
+    """From the newest copy that had ended by then, whatever copies were made later."""
+    backup = (server.folder / "lib/backup.sh", server.folder / "server")
+    server.psql("CREATE TABLE noted (note text)")
+    long_ago = server.psql("SELECT clock_timestamp() - interval '1 day'").strip()
+    server.run(*backup)
+    server.psql("SELECT pg_sleep(2)")  # a copy is named by the second
+    moment = note(server, "one")
+    note(server, "two")
+    server.run(*backup)
+    note(server, "three")
+    server.archive()
+
+    refused = server.fails(server.folder / "lib/restore.sh", server.data.with_name("none"), long_ago)
+    assert "had ended by" in refused
+    assert "names no zone" in server.fails(server.folder / "lib/restore.sh", server.data.with_name("none"), moment[:19])
+    assert not server.data.with_name("none").exists()
+    if server.jackpot():
+        assert f"restores to {moment}" in server.run(server.folder / "lib/rehearse.sh", "--moment", moment)
+
+    assert f"the last commit is of {moment[:10]}" in restored(server, moment)
+    assert notes(server) == ["one"]
+    # The copy of a server that was restored to a moment is restored to its end all the same.
+    note(server, "four")
+    server.run(*backup)
+    note(server, "five")
+    server.archive()
+    restored(server)
+    assert notes(server) == ["five", "four", "one"]
+
+
+def test_a_moment_that_the_log_does_not_reach_is_no_restore(server: Server) -> None:
+    server.run(server.folder / "lib/backup.sh", server.folder / "server")
+    server.archive()
+    later = server.psql("SELECT clock_timestamp() + interval '1 hour'").strip()
+    server.stop(signal.SIGQUIT)
+    kept = server.data.rename(server.data.with_name("kept"))
+    server.run(server.folder / "lib/restore.sh", server.data, later)
+    try:
+        server.start(wait=False)
+        assert "has ended" in server.fails(server.folder / "lib/recovered.sh", later)
+        assert "recovery ended before configured recovery target was reached" in (server.folder / "log").read_text()
+    finally:
+        shutil.rmtree(server.data)
+        kept.rename(server.data)
+        server.start()
 
 
 def test_a_piece_of_the_log_is_kept_once_and_never_replaced(server: Server, tmp_path: Path) -> None:
@@ -144,4 +206,13 @@ def test_a_piece_of_the_log_is_kept_once_and_never_replaced(server: Server, tmp_
     server.run(archive, piece, "000000010000000000000001.test")
     with pytest.raises(AssertionError):
         server.run(archive, other, "000000010000000000000001.test")
-    assert (server.backups / "wal/000000010000000000000001.test").read_bytes() == b"true"
+    assert gzip.decompress((server.backups / "wal/000000010000000000000001.test.gz").read_bytes()) == b"true"
+
+
+def test_a_minute_of_a_quiet_floor_is_not_sixteen_megabytes(server: Server) -> None:
+    """Every second a lease is renewed, so every minute there is a piece of the log to keep, however little is in it."""
+    server.psql("SELECT pg_switch_wal()")
+    for _ in range(60):
+        server.psql("UPDATE leases SET expires_at = expires_at", "jackpot")
+    kept = server.archive()
+    assert kept.stat().st_size < 16 * 2**20 / 50
