@@ -86,10 +86,10 @@ lock: ## resolves pyproject.toml into requirements.lock, and its group `cluster`
 	$(COMPILE) pyproject.toml --group dev --output-file requirements.lock
 	$(COMPILE) --group cluster --output-file deploy/cluster/requirements.lock
 
-audit: $(STAMP) ## looks every locked package up in the public list of vulnerabilities; exit 3 if it cannot be asked
+audit: $(STAMP) ## looks every locked package up in the public list of vulnerabilities; fails if it cannot be asked
 	deploy/supply/audit.sh
 
-release: $(STAMP) ## dist/: the wheel, built twice and equal, what it runs with, bill of materials, sums
+release: $(STAMP) ## dist/: the wheel, built twice and equal, what it runs with, bill of materials, deploy/, sums
 	deploy/supply/release.sh
 
 clean: ## removes what setup and the tests made

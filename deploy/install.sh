@@ -1,20 +1,24 @@
 #!/bin/bash
-# First install on a bare Debian 12: database, broker and daemon on this machine. The runbook first-install.md says what
-# each step is for and how to spread them over several machines. Run as root from the unpacked release:
-#   deploy/install.sh --site "Marina" --host jackpot.example [--dist dist] [PART...]
+# First install on a bare Debian 12: database, broker, daemon and what watches them on this machine. The runbook
+# first-install.md says what each step is for and how to spread them over several machines. Run as root from the unpacked
+# release:
+#   deploy/install.sh --site "Marina" --host jackpot.example [--dist DIRECTORY] [PART...]
 # Without a PART all of them, in this order. Run it again after one has failed, or with a newer release: authorities, keys,
-# passwords and configurations are made once, and a file that was edited here stays.
+# passwords and configurations are made once, and a file that was edited here stays. The part `beside` alone puts the new
+# program beside the one in use.
 set -euo pipefail
 
-all=(packages program certificates keys configuration database passwords schema broker daemon)
-site='' host='' dist=dist parts=()
+all=(packages program certificates keys configuration database passwords schema broker daemon watch)
+here=$(dirname "$(readlink -f "$0")")
+site='' host='' dist=$(dirname "$here") parts=()
+[ -e "$dist/SHA256SUMS" ] || dist=$dist/dist  # in a checkout, not a release
 while [ $# -gt 0 ]; do
   case "$1" in
     --site) site=$2; shift ;;
     --host) host=$2; shift ;;
     --dist) dist=$2; shift ;;
     *)
-      [[ " ${all[*]} " == *" $1 "* ]] \
+      [[ " ${all[*]} beside " == *" $1 "* ]] \
         || { echo "usage: $0 --site NAME --host HOSTNAME [--dist DIRECTORY] [PART...]; parts: ${all[*]}" >&2; exit 2; }
       parts+=("$1")
       ;;
@@ -23,7 +27,6 @@ while [ $# -gt 0 ]; do
 done
 if [ -z "$site" ] || [ -z "$host" ]; then echo "install: name the --site and the --host" >&2; exit 2; fi
 [ "$(id -u)" -eq 0 ] || { echo "install: run as root" >&2; exit 2; }
-here=$(dirname "$(readlink -f "$0")")
 dist=$(readlink -f "$dist")
 jackpot=/opt/jackpot/bin/jackpot
 pki=/root/jackpot-pki
@@ -46,37 +49,44 @@ put_editable() {
   put 600 "$2" "$last"
 }
 
-packages() {
-  local wanted=(python3-venv postgresql mosquitto logrotate openssl)
-  dpkg-query --show --showformat='${db:Status-Abbrev}' "${wanted[@]}" 2>/dev/null | grep -qx "\(ii \)\{${#wanted[@]}\}" && return
-  step "Debian packages: ${wanted[*]}"
+packages() { need python3-venv postgresql mosquitto logrotate openssl zstd; }
+
+need() {  # Debian's packages, where they are missing
+  dpkg-query --show --showformat='${db:Status-Abbrev}' "$@" 2>/dev/null | grep -qx "\(ii \)\{$#\}" && return
+  step "Debian packages: $*"
   export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq
-  apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null
+  apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+# Each version has a directory of its own, and /opt/jackpot leads to the one in use: back is as easy as forth.
+beside() {
+  (cd "$dist" && sha256sum --quiet --check SHA256SUMS)
+  local wheel index=()
+  wheel=$(echo "$dist"/jackpot-*.whl)
+  room=/opt/jackpot-$(basename "$wheel" | cut -d- -f2)
+  [ ! -e "$room/installed" ] || ! cmp --quiet "$dist/SHA256SUMS" "$room/installed" || return 0
+  step "the program into $room"
+  [ -x "$room/bin/python" ] || python3 -m venv "$room"
+  [ ! -d "$dist/wheels" ] || index=(--no-index --find-links "$dist/wheels")
+  "$room/bin/pip" install --quiet --disable-pip-version-check "${index[@]}" --require-hashes --requirement "$dist/requirements.txt"
+  "$room/bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps --force-reinstall "$wheel"
+  rm -rf "$room/share/deploy"
+  mkdir -p "$room/share"
+  cp -r "$here" "$room/share/deploy"
+  cp "$dist/SHA256SUMS" "$room/installed"
 }
 
 program() {
-  (cd "$dist" && sha256sum --quiet --check SHA256SUMS)
-  local wheel room
-  wheel=$(echo "$dist"/jackpot-*.whl)
-  # Each version has a directory of its own, and /opt/jackpot leads to the one in use: back is as easy as forth.
-  room=/opt/jackpot-$(basename "$wheel" | cut -d- -f2)
-  step "the program into $room"
-  [ -x "$room/bin/python" ] || python3 -m venv "$room"
+  local room
+  beside
   ln -sfn "$room" /opt/jackpot
-  local index=()
-  [ ! -d "$dist/wheels" ] || index=(--no-index --find-links "$dist/wheels")
-  /opt/jackpot/bin/pip install --quiet --disable-pip-version-check "${index[@]}" --require-hashes \
-    --requirement "$dist/requirements.txt"
-  /opt/jackpot/bin/pip install --quiet --disable-pip-version-check --no-index --no-deps --force-reinstall "$wheel"
   getent passwd jackpot >/dev/null \
     || useradd --system --user-group --home-dir /var/lib/jackpot --shell /usr/sbin/nologin jackpot
   install -d -m 750 -o jackpot -g jackpot /var/lib/jackpot
   install -d -m 755 /etc/jackpot
   install -d -m 750 -g jackpot "$secrets"
-  for script in archive-wal backup restore rehearse; do put 755 "$here/backup/$script.sh" "/usr/lib/jackpot/$script.sh"; done
-  mkdir -p /opt/jackpot/share
-  cp -r "$here" /opt/jackpot/share/
+  for script in "$here"/backup/*.sh; do put 755 "$script" "/usr/lib/jackpot/$(basename "$script")"; done
 }
 
 certificates() {
@@ -102,6 +112,7 @@ certificates() {
   done
   put 644 "$server.crt" /etc/mosquitto/jackpot/broker.crt
   put 400 "$server.key" /etc/mosquitto/jackpot/broker.key mosquitto
+  put 644 "$pki/servers/authority.crt" /etc/postgresql/jackpot/servers.crt
   put 644 "$server.crt" /etc/postgresql/jackpot/server.crt
   put 400 "$server.key" /etc/postgresql/jackpot/server.key postgres
 }
@@ -130,9 +141,13 @@ configuration() {
     fi
   done
   put_editable 644 "$here/mosquitto/mosquitto.conf" /etc/mosquitto/mosquitto.conf
-  for kind in tables boards controllers; do
+  for kind in boards controllers; do
     put_editable 644 "$here/mosquitto/$kind.acl" "/etc/mosquitto/jackpot/$kind.acl"
   done
+  if missing /etc/mosquitto/jackpot/tables.acl "what tables may do at the broker: make it anew when the links are your own"; then
+    install -d /etc/mosquitto/jackpot
+    "$jackpot" pki acl --config /etc/jackpot/jackpot.toml >/etc/mosquitto/jackpot/tables.acl
+  fi
   put_editable 644 "$here/mosquitto/service.conf" /etc/systemd/system/mosquitto.service.d/jackpot.conf
   put_editable 644 "$here/logrotate/jackpot" /etc/logrotate.d/jackpot
   put_editable 644 "$here/journald.conf" /etc/systemd/journald.conf.d/jackpot.conf
@@ -141,8 +156,13 @@ configuration() {
 
 restart() {
   systemctl daemon-reload
-  systemctl enable --quiet "$1"
-  systemctl restart "$1"
+  systemctl enable --quiet "$@"
+  systemctl restart "$@"
+}
+
+each_night() {
+  install -d -m 700 /var/backups/jackpot-site
+  systemctl enable --quiet --now jackpot-site-backup.timer
 }
 
 as_postgres() {
@@ -161,6 +181,7 @@ database() {
   [ "$(as_postgres -At -c "SELECT count(*) FROM pg_database WHERE datname = 'jackpot'")" = 1 ] \
     || as_postgres -c "CREATE DATABASE jackpot OWNER jackpot_owner"
   systemctl enable --quiet --now jackpot-backup.timer
+  each_night
 }
 
 passwords() {  # for roles that have none: whoever carried one away goes on using it
@@ -188,10 +209,13 @@ schema() {
 broker() {
   step "broker"
   restart mosquitto
+  restart jackpot-broker-log
+  each_night
 }
 
 daemon() {
   systemctl daemon-reload
+  each_night
   # The first start is the operator's, with a configuration of their own: a link that was once seen is in the ledger for good.
   if systemctl is-enabled --quiet jackpot.service; then
     step "daemon"
@@ -199,6 +223,18 @@ daemon() {
   else
     step "next: make /etc/jackpot/jackpot.toml your own, then: systemctl enable --now jackpot"
   fi
+}
+
+watch() {
+  need prometheus prometheus-alertmanager prometheus-node-exporter prometheus-postgres-exporter
+  step "what watches: Prometheus, whom it tells, and what it asks"
+  for file in prometheus alerts alertmanager; do put_editable 644 "$here/prometheus/$file.yml" "/etc/prometheus/$file.yml"; done
+  for file in "$here"/prometheus/default/*; do put_editable 644 "$file" "/etc/default/$(basename "$file")"; done
+  [ ! -e "$secrets/metrics.password" ] || put 400 "$secrets/metrics.password" /etc/prometheus/jackpot-metrics.password prometheus
+  # The backup tells there when it was made; its account may write this file and no other.
+  local told=/var/lib/prometheus/node-exporter/jackpot-backup.prom
+  [ -e "$told" ] || ! getent group postgres >/dev/null || install -m 664 -g postgres /dev/null "$told"
+  restart prometheus prometheus-alertmanager prometheus-node-exporter prometheus-postgres-exporter
 }
 
 [ ${#parts[@]} -gt 0 ] || parts=("${all[@]}")

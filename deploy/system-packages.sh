@@ -19,8 +19,9 @@ case "${1:-}" in
     ;;
   tests)
     PATH=$PATH:/usr/sbin:/sbin  # where an ordinary user does not look
-    for need in mosquitto chromium ip:iproute2 faketime logrotate shellcheck systemd-analyze:systemd promtool:prometheus \
-      pg_ctlcluster:postgresql nginx:nginx-light; do
+    for need in mosquitto chromium ip:iproute2 faketime logrotate shellcheck zstd systemd-analyze:systemd \
+      promtool:prometheus amtool:prometheus-alertmanager prometheus-postgres-exporter pg_ctlcluster:postgresql \
+      nginx:nginx-light; do
       command -v "${need%:*}" >/dev/null || missing+=("${need#*:}")
     done
     ;;

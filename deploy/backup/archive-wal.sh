@@ -7,13 +7,13 @@ set -eu
 umask 077
 archive=${JACKPOT_BACKUP:-/var/backups/jackpot}/wal
 mkdir -p "$archive"
-if [ -e "$archive/$2.gz" ]; then
+if [ -e "$archive/$2.zst" ]; then
   # Asked again after a crash between our success and PostgreSQL's note of it: the same piece is fine, another is not.
-  gzip -dc "$archive/$2.gz" | cmp -s - "$1"
+  zstd -qdc "$archive/$2.zst" | cmp -s - "$1"
   exit
 fi
-gzip -1 <"$1" >"$archive/.$2.new"
+zstd -qc <"$1" >"$archive/.$2.new"
 sync "$archive/.$2.new"
-ln "$archive/.$2.new" "$archive/$2.gz"  # never in the place of another
+ln "$archive/.$2.new" "$archive/$2.zst"  # never in the place of another
 rm "$archive/.$2.new"
 sync "$archive"

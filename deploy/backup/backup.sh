@@ -21,9 +21,9 @@ name=base-$(psql ${1:+--host="$1"} --no-psqlrc --no-password --tuples-only --no-
   "SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC' + interval '1 second', 'YYYYMMDD\"T\"HH24MISS\"Z\"')" postgres)
 pg_verifybackup --quiet "$new/data"
 cp "$new/data/backup_label" "$new/"
-tar --create --directory="$new/data" . | gzip -1 >"$new/data.tar.gz"
+tar --create --directory="$new/data" . | zstd -qc >"$new/data.tar.zst"
 rm -r "$new/data"
-sync -f "$new/data.tar.gz"
+sync -f "$new/data.tar.zst"
 mv "$new" "$place/$name"
 sync -f "$place"
 
@@ -31,7 +31,7 @@ mapfile -t old < <(find "$place" -maxdepth 1 -name 'base-*' | sort -r | tail -n 
 for copy in "${old[@]}"; do rm -rf "$copy"; done
 oldest=$(find "$place" -maxdepth 1 -name 'base-*' | sort | head -n 1)
 first=$(awk '/^START WAL LOCATION/ { gsub(/[()]/, "", $6); print $6 }' "$oldest/backup_label")
-pg_archivecleanup -x .gz "$place/wal" "$first"
+pg_archivecleanup -x .zst "$place/wal" "$first"
 # For the alert BackupOld, where a node exporter reads it.
 [ ! -w "$told" ] || printf 'jackpot_backup_finished_timestamp_seconds{of="database"} %(%s)T\n' -1 >"$told"
 echo "backup: $place/$name, $(du -sh "$place" | cut -f 1) in all"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Waits until a server that restore.sh has made has recovered, and tells to which moment. Fails if it has ended instead, or
-# holds what came after the moment. Run as the account postgres; psql's own variables say which server.
+# Waits until a server that restore.sh has made has recovered, tells to which moment, and makes it one like any other. Fails if
+# it has ended instead, or holds what came after the moment. Run as the account postgres; psql's own variables say which server.
 #   recovered.sh [MOMENT]     as it was given to restore.sh
 set -euo pipefail
 moment=${1:-} gone=0
@@ -19,4 +19,6 @@ if [ -n "$moment" ] && [ "$(ask "SELECT coalesce(pg_last_xact_replay_timestamp()
   echo "recovered: to $last UTC, which is after $moment" >&2
   exit 1
 fi
+# A standby made from this server must not stop there as well.
+for setting in recovery_target_time recovery_target_action restore_command; do ask "ALTER SYSTEM RESET $setting" >/dev/null; done
 echo "recovered: the last commit is of ${last:-before the copy was made} UTC"

@@ -21,10 +21,10 @@ copy=$(find "$place" -maxdepth 1 -name 'base-*' -printf '%f\n' | sort | awk -v b
 
 mkdir "$target"
 chmod 700 "$target"
-tar --extract --gzip --directory="$target" --file="$place/$copy/data.tar.gz"
+tar --extract --zstd --directory="$target" --file="$place/$copy/data.tar.zst"
 touch "$target/recovery.signal"
 {
-  echo "restore_command = 'gzip -dc \"$place/wal/%f.gz\" >\"%p\"'"
+  echo "restore_command = 'zstd -qdc \"$place/wal/%f.zst\" >\"%p\"'"
   # Empty: to the end. The copy may be of a server that was itself restored to a moment.
   echo "recovery_target_time = '$moment'"
   echo "recovery_target_action = 'promote'"

@@ -16,7 +16,7 @@ mkdir -p site/passwords site/db site/schema/secrets site/jackpot/secrets site/mo
 for kind in tables boards controllers; do
   cp site/pki/$kind/authority.crt site/mosquitto/$kind.crt
   cp site/pki/$kind/revoked.crl site/mosquitto/$kind.crl
-  cp ../mosquitto/$kind.acl site/mosquitto/
+  cp ../mosquitto/$kind.acl site/mosquitto/  # that of tables: make it anew for links of your own (jackpot pki acl)
 done
 cp site/pki/servers/holders/broker.crt site/pki/servers/holders/broker.key site/mosquitto/
 cp site/pki/servers/holders/db.crt site/db/server.crt
@@ -24,10 +24,11 @@ cp site/pki/servers/holders/db.key site/db/server.key
 for part in jackpot schema; do cp site/pki/servers/authority.crt site/$part/servers.crt; done
 cp site/pki/controllers/holders/control.crt site/jackpot/controller.crt
 cp site/pki/controllers/holders/control.key site/jackpot/secrets/controller.key
-for role in postgres migrate settle console finance audit metrics replica; do
-  openssl rand -base64 24 >site/passwords/$role.password
-  "${jackpot[@]}" pki scram site/passwords/$role.password >site/db/$role.scram
-done
+roles=(postgres migrate settle console finance audit metrics replica)
+files=("${roles[@]/#/site/passwords/}")
+for file in "${files[@]}"; do openssl rand -base64 24 >"$file.password"; done
+for role in "${roles[@]}"; do read -r kept && echo "$kept" >"site/db/$role.scram"; done \
+  < <("${jackpot[@]}" pki scram "${files[@]/%/.password}")
 cp site/passwords/{settle,console}.password site/jackpot/secrets/
 cp site/passwords/migrate.password site/schema/secrets/
 echo "db:5432:jackpot:jackpot_migrate:$(cat site/passwords/migrate.password)" >site/schema/secrets/migrate.pgpass  # psql's form

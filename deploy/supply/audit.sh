@@ -13,8 +13,10 @@ import json, sys
 
 found = json.load(open(sys.argv[1]))["dependencies"]
 skipped = [package["name"] for package in found if "skip_reason" in package]
-print(f"audit: {len(found) - len(skipped)} packages looked up, nothing is known against them")
+asked = len(found) - len(skipped)
+if asked:
+    print(f"audit: {asked} packages looked up, nothing is known against them")
 if skipped:
-    print(f"audit: nobody has looked at {len(skipped)} others: the list cannot be reached, or does not know them:", *skipped)
+    print(f"audit: nobody has looked at {len(skipped)} packages: the list cannot be reached, or does not know them:", *skipped)
     sys.exit(3)
 PYTHON

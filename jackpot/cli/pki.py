@@ -10,9 +10,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from jackpot.cli.options import ConfigOption
 from jackpot.cli.output import Output, OutputOption, Page
+from jackpot.config import load
 from jackpot.errors import CheckFailed, UserError
-from jackpot.pki import Issued, Kind, Site, files, scram
+from jackpot.pki import Issued, Kind, Site, doors, files, scram
 from jackpot.servers import secret
 
 command = typer.Typer(
@@ -124,7 +126,19 @@ def event_key(file: Annotated[Path, typer.Argument(help="Where the key is writte
     typer.echo(str(file))
 
 
+@command.command("acl")
+def tables_acl(config: ConfigOption) -> None:
+    """Print what tables may do at the broker, on the configured links: /etc/mosquitto/jackpot/tables.acl."""
+    links = [link.id for link in load(config).links]
+    if not links:
+        raise UserError(f"no links are configured in {config}; add at least one [[links]]")
+    typer.echo(doors.tables_list(links), nl=False)
+
+
 @command.command("scram")
-def scram_verifier(file: Annotated[Path, typer.Argument(help="Its first line is the password.")]) -> None:
-    """Print what PostgreSQL keeps of a password, for ALTER ROLE: the password itself is then in no log of it."""
-    typer.echo(scram.verifier(secret(file) or ""))
+def scram_verifiers(
+    passwords: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Its first line is the password.")],
+) -> None:
+    """Print what PostgreSQL keeps of each password, for ALTER ROLE: the password itself is then in no log of it."""
+    for file in passwords:
+        typer.echo(scram.verifier(secret(file) or ""))

@@ -23,9 +23,10 @@ from drivers.connect import connect
 from drivers.emulator import EmulatedPort, Faults, emulate, render, save_png
 from drivers.line import Lines
 from drivers.wiring import ProtocolName, Wiring, is_shared
-from jackpot import logs
+from jackpot import certificates, logs
 from jackpot.cli.options import ConfigOption
 from jackpot.cli.output import Output, OutputOption, Page
+from jackpot.cli.serving import ListenOption, tell_prometheus
 from jackpot.config import Config, load, service_manager
 from jackpot.embedded import default_data_dir
 from jackpot.errors import CheckFailed, UserError
@@ -64,6 +65,7 @@ def drive(
     context: typer.Context,
     config: Annotated[Path | None, typer.Option("--config", help="The configuration file (TOML).")] = None,
     state: StateOption = None,
+    listen: ListenOption = None,
 ) -> None:
     """Drive the boards of the configuration until SIGTERM or Ctrl-C; then they show dashes."""
     if context.invoked_subcommand is not None:
@@ -71,7 +73,10 @@ def drive(
     if config is None:
         raise UserError("which boards? jackpot signs --config FILE, or see jackpot signs --help")
     logs.set_up()
-    _run(_drive(load(config), history_folder(state)))
+    found = load(config)
+    tell_prometheus(listen)
+    certificates.measure(found)
+    _run(_drive(found, history_folder(state)))
 
 
 async def _drive(config: Config, folder: Path) -> None:

@@ -69,11 +69,21 @@ class Authority:
         holders = self.folder / "holders"
         return holders / f"{name}.crt", holders / f"{name}.key"
 
+    @property
+    def is_made(self) -> bool:
+        return self.revoked_file.exists()  # which is written last
+
     def create(self, site: str, now: dt.datetime) -> None:
-        if self.key_file.exists():
+        """Also ends what was begun: a key without a certificate has vouched for nobody."""
+        if self.is_made:
             raise UserError(
                 f"{self.key_file} is there already; an authority is made once, and every certificate with it"
             )
+        if not self.certificate_file.exists():
+            self._create_pair(site, now)
+        self._write_revocations([], now)
+
+    def _create_pair(self, site: str, now: dt.datetime) -> None:
         key = ec.generate_private_key(ec.SECP256R1())
         name = x509.Name(
             [
@@ -89,7 +99,6 @@ class Authority:
         )
         files.write_key(self.key_file, key)
         files.write_certificate(self.certificate_file, certificate)
-        self._write_revocations([], now)
 
     @property
     def not_after(self) -> dt.datetime:
@@ -166,6 +175,11 @@ class Authority:
 
     def _write_revocations(self, entries: Sequence[x509.RevokedCertificate], now: dt.datetime) -> None:
         certificate, key = files.read_certificate(self.certificate_file), files.read_key(self.key_file)
+        if certificate.not_valid_after_utc <= now:
+            raise UserError(
+                f"the {self.kind}s' authority ended on {certificate.not_valid_after_utc:%Y-%m-%d}, with all it issued; "
+                "make a new set with `jackpot pki init`, as in runbooks/renew-certificates.md"
+            )
         # The broker reads the file beside it, so a date by which it is stale would only serve to stop the floor.
         builder = (
             x509.CertificateRevocationListBuilder()

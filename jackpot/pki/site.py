@@ -27,7 +27,9 @@ class Site:
             self.folder.chmod(0o700)
         except OSError as error:
             raise UserError(f"cannot make {self.folder}: {error.strerror}") from error
-        for authority in self.authorities.values():
+        # Those that are missing: an attempt that failed half-way is ended by the next.
+        missing = [authority for authority in self.authorities.values() if not authority.is_made]
+        for authority in missing or self.authorities.values():
             authority.create(name, now)
 
     def issue(self, kind: Kind, name: str, now: dt.datetime, days: int, also: Sequence[str] = ()) -> tuple[Path, Path]:

@@ -3,23 +3,22 @@
 import datetime as dt
 import os
 import re
-import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from jackpot.pki import Kind, Site
+from jackpot.pki import Kind, Site, doors
 from jackpot.wire.broker import Broker
 from tests import brokers
-from tests.acceptance.processes import JACKPOT
 from tests.servers import ROOT
 
 DEPLOY = ROOT / "deploy"
 DOORS = {Kind.TABLE: 8883, Kind.BOARD: 8884, Kind.CONTROLLER: 8885}
 DAYS = 30
+LINKS = ("megalink", "megalink-2")
 
 
 def now() -> dt.datetime:
@@ -76,15 +75,24 @@ def make_pki(folder: Path) -> Pki:
 class Mosquitto:
     """The broker with the site's configuration. It keeps its ports and data when it is started again."""
 
-    def __init__(self, folder: Path, pki: Pki) -> None:
-        self.folder, self.pki = folder, pki
+    def __init__(self, folder: Path, pki: Pki, links: Sequence[str] = LINKS) -> None:
+        self.folder, self.pki, self._links = folder, pki, links
         self._process: subprocess.Popen[bytes] | None = None
-        (folder / "data").mkdir(parents=True)
-        places = {"/etc/mosquitto/jackpot/": f"{folder}/", "/var/lib/mosquitto/": f"{folder}/data/"}
-        doors = {f"listener {port}\n": f"listener {pki.ports[kind]} 127.0.0.1\n" for kind, port in DOORS.items()}
-        text = replaced((DEPLOY / "mosquitto/mosquitto.conf").read_text(), places | doors)
+        for place in ("data", "log"):
+            (folder / place).mkdir(parents=True)
+        places = {
+            "/etc/mosquitto/jackpot/": f"{folder}/",
+            "/var/lib/mosquitto/": f"{folder}/data/",
+            "/var/log/mosquitto/": f"{folder}/log/",
+        }
+        listeners = {f"listener {port}\n": f"listener {pki.ports[kind]} 127.0.0.1\n" for kind, port in DOORS.items()}
+        text = replaced((DEPLOY / "mosquitto/mosquitto.conf").read_text(), places | listeners)
         # As root it would become another user, who may not read the test's directory.
-        (folder / "mosquitto.conf").write_text(text + ("user root\n" if os.geteuid() == 0 else ""))
+        self.config.write_text(text + ("user root\n" if os.geteuid() == 0 else ""))
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "mosquitto.conf"
 
     def carry(self) -> None:
         """Certificates and lists of the authorities to the broker's machine."""
@@ -93,32 +101,21 @@ class Mosquitto:
                 shutil.copy(authority.certificate_file, self.folder / f"{kind}s.crt")
                 shutil.copy(authority.revoked_file, self.folder / f"{kind}s.crl")
                 shutil.copy(DEPLOY / f"mosquitto/{kind}s.acl", self.folder)
+        (self.folder / "tables.acl").write_text(doors.tables_list(self._links))
         certificate, key = self.pki.files(Kind.SERVER, "broker")
         shutil.copy(certificate, self.folder / "broker.crt")
         shutil.copy(key, self.folder / "broker.key")
 
-    def start(self, *, carry: bool = True, counted_at: str | None = None) -> None:
-        """With `counted_at` as its unit starts it: what it refused is counted there."""
+    def start(self, *, carry: bool = True) -> None:
         if carry:
             self.carry()
         program = shutil.which("mosquitto", path=os.environ.get("PATH", "") + ":/usr/sbin")
         assert program is not None, "mosquitto is not installed: run `make setup`"
-        log = self.folder / "mosquitto.log"
-        argv = [program, "-c", str(self.folder / "mosquitto.conf")]
-        if counted_at:
-            places = {
-                "/usr/sbin/mosquitto": program,
-                "/etc/mosquitto/mosquitto.conf": str(self.folder / "mosquitto.conf"),
-                # Its account cannot look into the test's directories.
-                "setpriv --reuid=mosquitto --regid=mosquitto --clear-groups /opt/jackpot/bin/jackpot": str(JACKPOT),
-                "127.0.0.1:9884": counted_at,
-            }
-            unit = (DEPLOY / "mosquitto/service.conf").read_text()
-            argv = shlex.split(replaced(unit.rpartition("ExecStart=")[2], places))
-        with log.open("ab") as output:
-            self._process = subprocess.Popen(argv, stdout=output, stderr=output)
+        said = self.folder / "mosquitto.log"
+        with said.open("ab") as output:
+            self._process = subprocess.Popen([program, "-c", self.config], stdout=output, stderr=output)
         for port in self.pki.ports.values():
-            brokers._wait_for(self._process, log, port)
+            brokers._wait_for(self._process, said, port)
 
     def stop(self) -> None:
         assert self._process is not None
@@ -126,7 +123,8 @@ class Mosquitto:
         self._process.wait(20)
 
     def log(self) -> str:
-        return (self.folder / "mosquitto.log").read_text()
+        """All that it said, and that nobody has taken."""
+        return (self.folder / "log/packets.log").read_text(errors="replace")
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 Changed are the places (the test's own directories and ports), and these programs, because no systemd runs here:
 `systemctl` and `pg_ctlcluster` start, stop and promote the very processes; a daemon that was started is waited for until it
 leads. `journalctl` shows the programs' logs. `setpriv` becomes PostgreSQL's account, but stays who we are in place of
-`jackpot`, whom `chown` does not know either. `editor` is what the test does itself.
+`jackpot`, whom `chown` does not know either. `editor` is what the test does itself, and of `install.sh` its part `schema`:
+the rest is typed by `deploy/rehearse-install.sh`.
 """
 
 import datetime as dt
@@ -21,6 +22,7 @@ from copy import copy
 from pathlib import Path
 from threading import Thread
 
+from deploy.rehearsal.runbook import typed
 from jackpot.ledger.heads import form
 from jackpot.link.gaming_day import GamingDay
 from jackpot.pki import Kind
@@ -28,34 +30,42 @@ from tests import brokers
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.deploy import installed
-from tests.deploy.installed import DEPLOY, DOORS, Mosquitto, Pki
+from tests.deploy.installed import DOORS, Mosquitto, Pki
 from tests.deploy.server import Server, running_server
 from tests.servers import ROOT
 
 LINK, OTHER_LINK = "megalink", "megalink-2"
 TABLES = ("UTH-01", "UTH-02", "BE-01")
 SECRETS = {"settle", "console", "audit", "replica"}
+BESIDE = {
+    "jackpot-site-backup.service",
+    "jackpot-broker-log",
+    "prometheus-node-exporter",
+    "prometheus-postgres-exporter",
+}
+"""What these do has tests of its own."""
 NOTHING: Mapping[str, str | Path] = {}
-TYPED = re.compile(r"^ *```sh\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 
 PROGRAMS = """
 asked() { echo "$*" >&$ASK; read -r answer <&$ASK; [ "$answer" = done ] || { echo "$answer"; return 1; }; }
 systemctl() { asked systemctl "$@"; }
 pg_ctlcluster() { asked pg_ctlcluster "$@"; }
 journalctl() { tail -n 20 "$LOGS"/*.log; }
-chown() { :; }
+chown() { [ "$1" != postgres: ] || command chown "$POSTGRES" "${@:2}"; }
 editor() { :; }
+deploy/install.sh() {
+  [[ " $* " != *" schema "* ]] || {
+    /opt/jackpot/bin/jackpot migrate --config /etc/jackpot/migrate.toml
+    { echo 'SET ROLE jackpot_owner;'; cat deploy/postgresql/grants.sql; } \
+      | setpriv --reuid=postgres psql -X -v ON_ERROR_STOP=1 jackpot
+  }
+}
 setpriv() {
   local who=
   while [[ $1 == --* ]]; do [[ $1 != --reuid=postgres ]] || who=postgres; shift; done
   if [ -z "$who" ]; then "$@"; else (cd / && "${AS_POSTGRES[@]}" "$@"); fi
 }
 """
-
-
-def blocks(runbook: str) -> list[str]:
-    """What is typed, step by step."""
-    return TYPED.findall((DEPLOY / "runbooks" / runbook).read_text())
 
 
 class Failed(Exception):
@@ -141,18 +151,16 @@ class Machine:
     def types(self, block: str, filled_in: Mapping[str, str | Path] = NOTHING, cwd: Path = ROOT) -> str:
         """What was printed; raises if a command failed."""
         ours, theirs = socket.socketpair()
-        environment = {name: value for name, value in self.server.environment.items() if name != "PATH"}
-        as_postgres = ["env", "-i", *(f"{name}={value}" for name, value in environment.items())]
-        as_postgres += [f"PATH={self.server.environment['PATH']}", f"PGHOST={self.server.folder}/server"]
+        as_postgres = ["env", "-i", *(f"{name}={value}" for name, value in self.server.environment.items())]
         as_postgres += self.server.account.command()
-        (shorthand,) = blocks("README.md")
-        script = f"AS_POSTGRES=({shlex.join(as_postgres)})\n{PROGRAMS}{self.here(shorthand + block, filled_in)}"
+        script = f"AS_POSTGRES=({shlex.join(as_postgres)})\n{self.here(PROGRAMS + typed(block), filled_in)}"
         process = subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", script],
             cwd=cwd,
             env=processes.environment()
             | {
                 "ASK": str(theirs.fileno()),
+                "POSTGRES": f"{self.server.account.uid}:{self.server.account.gid}",
                 "LOGS": str(self.etc),
                 "PATH": f"{processes.JACKPOT.parent}:{os.environ['PATH']}",
                 "COLUMNS": "200",
@@ -206,7 +214,7 @@ class Machine:
             case "postgresql":
                 self.server.stop()
             case _:
-                raise LookupError(unit)
+                assert unit in BESIDE, unit
 
     def _start(self, unit: str) -> None:
         match unit:
@@ -222,9 +230,9 @@ class Machine:
             case "postgresql":
                 self.server.start()
             case "jackpot-backup.service":
-                self.server.run(self.server.folder / "lib/backup.sh", self.server.folder / "server")
+                self.server.run(self.server.folder / "lib/backup.sh")
             case _:
-                raise LookupError(unit)
+                assert unit in BESIDE, unit
 
 
 @contextmanager

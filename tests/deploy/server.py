@@ -54,6 +54,7 @@ class Server:
         for path, name in zip(pair, ("server.crt", "server.key"), strict=True):
             self.own(Path(shutil.copy(path, self.folder / "server" / name)))
         shutil.copy(self.authorities.authorities[Kind.SERVER].certificate_file, self.ca)
+        shutil.copy(self.ca, self.folder / "server/servers.crt")
         shutil.copytree(DEPLOY / "backup", self.folder / "lib")
         shutil.copy(DEPLOY / "postgresql/pg_hba.conf", self.data / "pg_hba.conf")
         places = {"/etc/postgresql/jackpot": f"{self.folder}/server", "/usr/lib/jackpot": f"{self.folder}/lib"}
@@ -117,7 +118,7 @@ class Server:
     def archive(self) -> Path:
         """All that is committed is kept; the piece with the end of it."""
         segment = self.psql("SELECT pg_walfile_name(pg_switch_wal())").strip()
-        kept = self.backups / f"wal/{segment}.gz"
+        kept = self.backups / f"wal/{segment}.zst"
         self.run("bash", "-c", f"until [ -e {kept} ]; do sleep 0.05; done")
         return kept
 

@@ -1,30 +1,54 @@
-"""Whom the broker refuses is counted and named: by the real broker, started as its unit starts it."""
+"""Whom the broker refuses is counted and named: by the real broker, followed as its unit does."""
 
 import asyncio
+import os
 import re
+import signal
+import subprocess
 import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from jackpot.pki import Kind
+from jackpot.pki import Kind, doors
 from jackpot.wire import topics
-from jackpot.wire.broker_log import BrokerLog, Refusal
+from jackpot.wire.broker_log import BrokerFiles, BrokerLog, Door, Refusal
+from jackpot.wire.log_queue import LogQueue
+from jackpot.wire.mqtt import Will
 from tests import brokers
 from tests.acceptance import processes
-from tests.acceptance.processes import patience_s
+from tests.acceptance.processes import JACKPOT, patience_s
 from tests.deploy import installed
-from tests.deploy.installed import Mosquitto, Pki
+from tests.deploy.installed import DEPLOY, Mosquitto
 from tests.deploy.test_broker import ALL_EVENTS, LINK, connected, refused
 
 
 class Counted:
-    """A broker and what is counted of it."""
+    """A broker, and the program that follows its log."""
 
-    def __init__(self, broker: Mosquitto, at: str) -> None:
-        self.broker, self._at = broker, at
+    def __init__(self, broker: Mosquitto) -> None:
+        self.broker, self.pki = broker, broker.pki
+        self._at = f"127.0.0.1:{brokers.free_port()}"
+        self._said = broker.folder / "broker-log.log"
+        self.program = self.follow()
+
+    def follow(self) -> subprocess.Popen[bytes]:
+        unit = (DEPLOY / "systemd/jackpot-broker-log.service").read_text()
+        (start,) = re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)
+        places = {
+            "/opt/jackpot/bin/jackpot": str(JACKPOT),
+            "/etc/mosquitto/mosquitto.conf": str(self.broker.config),
+            "127.0.0.1:9884": self._at,
+        }
+        with self._said.open("ab") as output:
+            argv = installed.replaced(start, places).split()
+            return subprocess.Popen(argv, stdout=output, stderr=output, env=processes.environment())
+
+    def said(self) -> str:
+        """What it passed on to people."""
+        return self._said.read_text()
 
     def counts(self) -> dict[str, int]:
         """Nothing as long as nobody answers: the program starts beside the broker."""
@@ -39,30 +63,32 @@ class Counted:
             while self.counts() != expected:
                 await asyncio.sleep(0.05)
 
-    async def gone(self) -> None:
-        """The counting program ends a little after its broker; systemd waits for both before it starts them again."""
-        async with asyncio.timeout(patience_s(20)):
-            while self.counts():
-                await asyncio.sleep(0.05)
+
+@contextmanager
+def followed(broker: Mosquitto) -> Iterator[Counted]:
+    broker.start()
+    counted = Counted(broker)
+    try:
+        yield counted
+    finally:
+        counted.program.kill()
+        counted.program.wait()
+        broker.stop()
 
 
 @pytest.fixture
 def counted(tmp_path: Path) -> Iterator[Counted]:
-    broker = Mosquitto(tmp_path / "etc", installed.make_pki(tmp_path / "pki"))
-    at = f"127.0.0.1:{brokers.free_port()}"
-    broker.start(counted_at=at)
-    try:
-        yield Counted(broker, at)
-    finally:
-        broker.stop()
+    with followed(Mosquitto(tmp_path / "etc", installed.make_pki(tmp_path / "pki"))) as counted:
+        yield counted
 
 
 async def test_each_refusal_is_counted_and_the_log_names_who_it_was(counted: Counted) -> None:
-    pki: Pki = counted.broker.pki
+    pki = counted.pki
     own = [(topics.replies(LINK, "UTH-01"), 1), (topics.state("+", "UTH-01"), 1)]
+    shown = [(topics.meter("+"), 1), (topics.status("+"), 1), (topics.awards(LINK), 1)]
     async with (
-        connected(pki.broker(Kind.CONTROLLER, "control-1"), "jackpot-megalink", ALL_EVENTS) as (_, heard),
-        connected(pki.broker(Kind.BOARD, "pit-2"), "boards", [(topics.meter("+"), 1), (topics.status("+"), 1)]),
+        connected(pki.broker(Kind.CONTROLLER, "control-1"), "jackpot-megalink", [*ALL_EVENTS, *shown]) as (_, heard),
+        connected(pki.broker(Kind.BOARD, "pit-2"), "boards", shown),
         connected(pki.broker(Kind.TABLE, "UTH-01"), "jackpot-megalink", own) as (table, _),
     ):
         table.publish_nowait(topics.events(LINK, "UTH-01"), b"its own")
@@ -74,26 +100,178 @@ async def test_each_refusal_is_counted_and_the_log_names_who_it_was(counted: Cou
         spied = [(topics.replies(LINK, "UTH-01"), 1), ("#", 1)]
         async with connected(pki.broker(Kind.TABLE, "UTH-02"), "UTH-02", spied):
             await counted.come_to(publish=2, subscribe=2)
+        async with connected(pki.broker(Kind.BOARD, "pit-2"), "boards", own):
+            await counted.come_to(publish=2, subscribe=4)
     await refused(pki.broker(Kind.TABLE, None))
-    await counted.come_to(publish=2, subscribe=2, handshake=1)
-    log = counted.broker.log()
-    assert re.search(r"Denied PUBLISH from UTH-01 \(.*, 'jackpot/v1/megalink/tables/UTH-02/events', ", log)
-    assert "UTH-02 1 jackpot/v1/megalink/tables/UTH-01/replies" in log
-    assert not re.search(r": (Received|Sending) |\t", log), "every packet is no log"
+    await counted.come_to(publish=2, subscribe=4, handshake=1)
+    said = counted.said()
+    assert re.search(r"Denied PUBLISH from UTH-01 \(.*, 'jackpot/v1/megalink/tables/UTH-02/events', ", said)
+    assert "UTH-02 1 jackpot/v1/megalink/tables/UTH-01/replies" in said
+    assert not re.search(r": (Received|Sending) |\t", said), "every packet is no log"
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        topics.meter("+"),
+        topics.awards("+"),
+        topics.status(LINK),
+        topics.head(LINK),
+        "jackpot/v1/a b/tables/UTH-01/replies",
+        topics.replies(LINK, "+"),
+        "$share/spies/jackpot/v1/+/tables/UTH-01/state",
+        "$SYS/#",
+    ],
+)
+def test_what_a_table_may_not_hear_is_counted(pki: installed.Pki, wanted: str) -> None:
+    log = BrokerLog({8883: Door(read=("jackpot/v1/+/tables/%u/replies", "jackpot/v1/+/tables/%u/state"))})
+    for said in (
+        "New connection from 10.0.0.7:40000 on port 8883.",
+        "New client connected from 10.0.0.7:40000 as UTH-02 (p2, c1, k60, u'UTH-02').",
+        "UTH-02 1 jackpot/v1/a b/tables/UTH-02/replies",
+        "UTH-02 1 $share/us/jackpot/v1/+/tables/UTH-02/state",
+    ):
+        assert log.read(f"1794855633: {said}") == (True, None)
+    assert log.read(f"1794855633: UTH-02 1 {wanted}") == (True, Refusal.SUBSCRIBE)
+
+
+async def test_a_last_will_that_the_broker_denies_is_counted(counted: Counted) -> None:
+    table, forged = counted.pki.broker(Kind.TABLE, "UTH-01"), Will(topics.status(LINK), b'{"state": "lost"}')
+    own = Will(topics.events(LINK, "UTH-01"), b"{}")
+    async with connected(table, "UTH-01", will=own), connected(table, "UTH-01", will=forged):
+        await counted.come_to(publish=1)
+    assert f"\t{topics.status(LINK)}" in counted.said()
+
+
+async def test_a_table_leaves_nothing_on_links_that_it_invents(counted: Counted) -> None:
+    """The broker would keep a retained message for each of them, for ever."""
+    async with (
+        connected(counted.pki.broker(Kind.TABLE, "UTH-01"), "UTH-01") as (table, _),
+        connected(counted.pki.broker(Kind.CONTROLLER, "control-1"), "jackpot-megalink", ALL_EVENTS) as (_, heard),
+    ):
+        for number in range(50):
+            table.publish_nowait(topics.events(f"invented-{number}", "UTH-01"), b"kept for ever?", retain=True)
+        table.publish_nowait(topics.events(LINK, "UTH-01"), b"its own")
+        assert await heard.holds(1) == [b"its own"]
+        await counted.come_to(publish=50)
+
+
+def test_the_list_of_tables_is_made_from_the_configurations_links() -> None:
+    made = processes.run("pki", "acl", "--config", DEPLOY / "jackpot.toml").stdout
+    assert made == (DEPLOY / "mosquitto/tables.acl").read_text() == doors.tables_list(["megalink"])
 
 
 async def test_a_revoked_certificate_is_counted(counted: Counted) -> None:
-    pki, broker = counted.broker.pki, counted.broker
+    pki, broker = counted.pki, counted.broker
     stolen = pki.broker(Kind.TABLE, "UTH-02")
     pki.site.revoke(Kind.TABLE, "UTH-02", installed.now())
-    await counted.come_to()  # one that was still starting would take the place of the next
     broker.stop()
-    await counted.gone()
-    broker.start(counted_at=counted._at)
-    await counted.come_to()
+    broker.start()
     await refused(stolen)
     await counted.come_to(handshake=1)
-    assert "certificate verify failed" in broker.log()
+    assert "certificate verify failed" in counted.said()
+
+
+# -- the broker and those who read its log ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_log(tmp_path: Path) -> Iterator[Mosquitto]:
+    """With a log that is soon full."""
+    broker = Mosquitto(tmp_path / "etc", installed.make_pki(tmp_path / "pki"))
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", broker.folder / "log"], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    try:
+        yield broker
+    finally:
+        subprocess.run(["umount", broker.folder / "log"], check=True)
+
+
+async def test_the_broker_plays_on_while_nobody_reads_its_log(small_log: Mosquitto) -> None:
+    with followed(small_log) as counted:
+        await counted.come_to()
+        counted.program.send_signal(signal.SIGSTOP)
+        pki, topic = small_log.pki, topics.events(LINK, "UTH-01")
+        async with (
+            connected(pki.broker(Kind.CONTROLLER, "control-1"), "jackpot-megalink", ALL_EVENTS) as (_, heard),
+            connected(pki.broker(Kind.TABLE, "UTH-01"), "UTH-01") as (table, _),
+        ):
+            for number in range(1_000):
+                table.publish_nowait(topic, b"%d" % number)
+            assert len(await heard.holds(1_000)) == 1_000
+            assert os.statvfs(small_log.folder / "log").f_bavail == 0, "the log is full"
+            counted.program.send_signal(signal.SIGCONT)
+            # What came while it was full is lost to the log; from here on all is counted again.
+            async with asyncio.timeout(patience_s(20)):
+                while os.statvfs(small_log.folder / "log").f_bavail == 0:
+                    await asyncio.sleep(0.05)
+            table.publish_nowait(topic, b"the log's first line after it was cut off in the midst of another")
+            await heard.holds(1_001)
+            before = counted.counts()["publish"]
+            for _ in range(3):
+                table.publish_nowait(topics.status(LINK), b"forged")
+            await counted.come_to(publish=before + 3)
+
+
+async def test_whoever_follows_anew_goes_on_where_the_last_one_was(counted: Counted) -> None:
+    async with connected(counted.pki.broker(Kind.TABLE, "UTH-01"), "UTH-01") as (table, _):
+        table.publish_nowait(topics.status(LINK), b"forged")
+        await counted.come_to(publish=1)
+        counted.program.kill()
+        counted.program.wait()
+        for _ in range(2):
+            table.publish_nowait(topics.status(LINK), b"forged")
+        await table.settled()
+        counted.program = counted.follow()
+        await counted.come_to(publish=2)
+
+
+def test_a_log_is_taken_line_by_line_over_restarts_and_rotation(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    queue = LogQueue(path)
+    assert queue.lines() == []
+    with path.open("a") as writer:
+        writer.write("one\ntwo\nthr")
+        writer.flush()
+        assert queue.lines() == ["one", "two"]
+        assert queue.lines() == ["one", "two"], "not dealt with yet"
+        queue.taken()
+        assert queue.lines() == []
+        writer.write("ee\n" + "x" * 9_000 + "\n")
+    assert queue.lines() == ["three", "x" * 9_000]
+    queue.taken()
+    assert path.stat().st_size == 9_015
+    assert path.stat().st_blocks * 512 <= 4096, "the room of what was taken is free again"
+    queue.close()
+    queue = LogQueue(path)
+    assert queue.lines() == []
+    path.rename(tmp_path / "log.1")
+    path.write_text("four\n")
+    assert queue.lines() == []
+    assert queue.lines() == ["four"]
+    queue.taken()
+    path.write_text("")
+    assert queue.lines() == []
+    path.write_text("five\n")
+    assert queue.lines() == ["five"]
+    queue.close()
+
+
+def test_the_brokers_own_files_say_where_its_doors_are_and_what_is_open_there(tmp_path: Path) -> None:
+    config = tmp_path / "mosquitto.conf"
+    text = (DEPLOY / "mosquitto/mosquitto.conf").read_text()
+    config.write_text(text.replace("/etc/mosquitto/jackpot/", f"{DEPLOY}/mosquitto/"))
+    files = BrokerFiles.load(config)
+    assert set(files.doors) == {8883, 8884, 8885}
+    assert files.doors[8884].write == ()
+    assert "jackpot/v1/+/meter" in files.doors[8885].write
+    config.write_text("listener 8883\n")
+    done = processes.run("broker-log", "--config", config)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "log_dest file" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -110,11 +288,11 @@ async def test_a_revoked_certificate_is_counted(counted: Counted) -> None:
 def test_either_form_in_which_mosquitto_tells_of_a_bad_certificate_is_counted(
     said: str, refusal: Refusal | None
 ) -> None:
-    assert BrokerLog().read(f"1794855633: {said}\n") == (True, refusal)
+    assert BrokerLog({}).read(f"1794855633: {said}") == (True, refusal)
 
 
 @pytest.mark.parametrize("listen", ["nonsense", "127.0.0.1:http", "127.0.0.1:99999", ":9884", "127.0.0.1:²"])
-def test_an_address_that_is_none_is_refused_in_words(listen: str) -> None:
-    refused = processes.run("broker-log", "--listen", listen)
+def test_an_address_that_is_none_is_refused_in_words(listen: str, broker: Mosquitto) -> None:
+    refused = processes.run("broker-log", "--config", broker.config, "--listen", listen)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "is not an address such as 127.0.0.1:9884" in refused.stderr

@@ -91,7 +91,8 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for program in (
         "opt/jackpot/bin/jackpot",
         "usr/lib/jackpot/backup.sh",
-        "bin/bash",
+        "usr/lib/jackpot/backup-site.sh",
+        "usr/sbin/mosquitto",
         "bin/mkdir",
         "bin/chown",
         "bin/kill",
@@ -120,11 +121,28 @@ def test_a_service_is_hardly_exposed(name: str) -> None:
     assert float(exposure[1]) <= EXPOSURE_MAX
 
 
-@pytest.mark.parametrize("name", ["jackpot.service", "jackpot-signs.service"])
+@pytest.mark.parametrize("name", ["jackpot.service", "jackpot-signs.service", "jackpot-broker-log.service"])
 def test_a_daemon_is_watched(name: str) -> None:
     text = (DEPLOY / "systemd" / name).read_text()
     assert "Type=notify\n" in text
     assert re.search(r"^WatchdogSec=\d+$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["jackpot.service", "jackpot-signs.service"])
+def test_the_drivers_of_boards_are_there_before_their_devices_are_allowed(name: str) -> None:
+    """`char-ttyUSB` is looked up when the unit starts, and nothing is allowed by a name that no driver has yet."""
+    text = (DEPLOY / "systemd" / name).read_text()
+    drivers = {"char-ttyS": None, "char-ttyUSB": "usbserial", "char-ttyACM": "cdc_acm"}
+    assert set(re.findall(r"^DeviceAllow=(\S+)", text, re.MULTILINE)) == drivers.keys()
+    for relation in ("Wants", "After"):
+        named = " ".join(re.findall(rf"^{relation}=(.*)$", text, re.MULTILINE)).split()
+        assert {f"modprobe@{driver}.service" for driver in drivers.values() if driver} <= set(named)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (DEPLOY / "systemd").iterdir()))
+def test_what_a_unit_names_as_its_documentation_is_in_the_release(name: str) -> None:
+    for place in re.findall(r"^Documentation=(.*)$", (DEPLOY / "systemd" / name).read_text(), re.MULTILINE):
+        assert (DEPLOY / place.removeprefix("file:///opt/jackpot/share/deploy/")).is_file(), place
 
 
 # -- what watches --------------------------------------------------------------------------------------------------
@@ -132,7 +150,7 @@ def test_a_daemon_is_watched(name: str) -> None:
 
 def series() -> set[str]:
     """Every series that the program exposes, as Prometheus names it."""
-    found = {"up", "ALERTS"}
+    found = {"up", "ALERTS", "jackpot_backup_finished_timestamp_seconds"}  # which backup.sh tells
     for metric in vars(metrics).values():
         name = getattr(metric, "_name", "")
         match metric:
@@ -159,7 +177,7 @@ def test_every_series_of_the_dashboard_and_the_alerts_exists() -> None:
     assert used((DEPLOY / "prometheus/alerts_test.yml").read_text()) <= series()
     assert {name for name in series() if name.startswith("jackpot_")} - shown == {
         f"jackpot_commit_seconds_{part}" for part in ("sum", "count")
-    } | {"jackpot_batch_events_bucket"}, "a series that nobody looks at"
+    } | {"jackpot_batch_events_bucket", "jackpot_backup_finished_timestamp_seconds"}, "a series that nobody looks at"
 
 
 def test_every_alert_names_a_runbook_that_is_there() -> None:
@@ -173,6 +191,11 @@ def test_prometheus_takes_its_configuration_and_the_alerts_fire_when_they_should
     for argv in (("check", "config", "prometheus.yml"), ("test", "rules", "alerts_test.yml")):
         checked = run(promtool, *argv, cwd=folder)
         assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_the_alertmanager_takes_its_configuration() -> None:
+    checked = run(tool("amtool"), "check-config", DEPLOY / "prometheus/alertmanager.yml")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 # -- the rest ------------------------------------------------------------------------------------------------------
@@ -229,6 +252,7 @@ def test_what_compose_mounts_is_made_by_its_preparation(tmp_path: Path) -> None:
         "schema": {"migrate"},
         "grants": {"migrate"},
         "broker": set(),
+        "broker-log": set(),
         "daemon": {"settle", "console"},
     }
 

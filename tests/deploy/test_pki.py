@@ -103,6 +103,46 @@ def test_an_authority_is_never_made_twice(site: Site) -> None:
         site.create("Test", NOW)
 
 
+@pytest.mark.parametrize("failed_at", range(len(Kind) * 3))
+def test_an_attempt_that_failed_half_way_is_ended_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failed_at: int
+) -> None:
+    """The disk is full at any of the files."""
+    written, write = 0, files.write
+
+    def fails(path: Path, content: bytes, *, mode: int) -> None:
+        nonlocal written
+        if written == failed_at:
+            raise UserError(f"cannot write {path}")
+        written += 1
+        write(path, content, mode=mode)
+
+    site = Site(tmp_path / "pki")
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write", fails)
+        with pytest.raises(UserError, match="cannot write"):
+            site.create("Test", NOW)
+    kept = {path: path.read_bytes() for path in site.folder.rglob("*.crt")}
+    site.create("Test", NOW)
+    for kind in Kind:
+        site.issue(kind, f"{kind}-1", NOW, 365)
+        found = certificate(site, kind, f"{kind}-1")
+        found.verify_directly_issued_by(files.read_certificate(site.authorities[kind].certificate_file))
+        assert not list(files.read_revocations(site.authorities[kind].revoked_file))
+    assert {path: path.read_bytes() for path in kept} == kept, "what was made stays"
+    with pytest.raises(UserError, match="there already"):
+        site.create("Test", NOW)
+
+
+def test_an_authority_that_has_ended_says_what_to_do(site: Site) -> None:
+    site.issue(Kind.TABLE, "UTH-01", NOW, 365)
+    later = NOW + dt.timedelta(days=3651)
+    with pytest.raises(UserError, match=r"ended on 2036-11-13.*`jackpot pki init`"):
+        site.revoke(Kind.TABLE, "UTH-01", later)
+    with pytest.raises(UserError, match="ends before its authority"):
+        site.issue(Kind.TABLE, "UTH-01", later, 365)
+
+
 def test_renewing_leaves_the_earlier_certificate_good_until_it_is_revoked(site: Site) -> None:
     for _ in range(2):
         site.issue(Kind.TABLE, "UTH-01", NOW, 365)

@@ -3,7 +3,6 @@
 The PostgreSQL of the other tests has no TLS, so these need Debian's (`apt-get install postgresql`), run by root.
 """
 
-import gzip
 import json
 import re
 import shutil
@@ -170,6 +169,7 @@ def test_a_moment_is_restored_and_not_another(server: Server) -> None:
 
     assert f"the last commit is of {moment[:10]}" in restored(server, moment)
     assert notes(server) == ["one"]
+    assert "recovery_target" not in (server.data / "postgresql.auto.conf").read_text(), "a standby would stop there too"
     # The copy of a server that was restored to a moment is restored to its end all the same.
     note(server, "four")
     server.run(*backup)
@@ -206,7 +206,7 @@ def test_a_piece_of_the_log_is_kept_once_and_never_replaced(server: Server, tmp_
     server.run(archive, piece, "000000010000000000000001.test")
     with pytest.raises(AssertionError):
         server.run(archive, other, "000000010000000000000001.test")
-    assert gzip.decompress((server.backups / "wal/000000010000000000000001.test.gz").read_bytes()) == b"true"
+    assert server.run("zstd", "-qdc", server.backups / "wal/000000010000000000000001.test.zst") == "true"
 
 
 def test_a_minute_of_a_quiet_floor_is_not_sixteen_megabytes(server: Server) -> None:
@@ -215,4 +215,4 @@ def test_a_minute_of_a_quiet_floor_is_not_sixteen_megabytes(server: Server) -> N
     for _ in range(60):
         server.psql("UPDATE leases SET expires_at = expires_at", "jackpot")
     kept = server.archive()
-    assert kept.stat().st_size < 16 * 2**20 / 50
+    assert kept.stat().st_size < 16 * 2**20 / 200

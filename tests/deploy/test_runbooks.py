@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import typer
 
+from deploy.rehearsal.runbook import blocks
 from jackpot.floor.table import TableController
 from jackpot.people.roles import Role
 from jackpot.pki import Kind
@@ -23,17 +24,12 @@ RUNBOOKS = sorted((DEPLOY / "runbooks").glob("*.md"))
 LINK = "megalink"
 
 
-def shell_lines(text: str) -> list[str]:
-    blocks = re.findall(r"^ *```sh\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)
-    return [line.strip() for block in blocks for line in block.splitlines()]
-
-
-OURS = re.compile(r"^(?:J|(?:setpriv .* )?(?:/opt/jackpot[0-9.-]*/bin/)?jackpot) (?P<words>[a-z].*)$")
+OURS = re.compile(r"^(?:J|(?:setpriv .* )?(?:/opt/jackpot[0-9.-]*/bin/)?jackpot) (?P<words>[a-z][^>]*)")
 
 
 def commands() -> list[list[str]]:
     """Every command of ours that a runbook names, as it is typed."""
-    lines = [line for path in RUNBOOKS for line in shell_lines(path.read_text())]
+    lines = [line.strip() for path in RUNBOOKS for block in blocks(path.name) for line in block.splitlines()]
     return [shlex.split(found["words"]) for line in lines if (found := OURS.match(line))]
 
 

@@ -1,6 +1,6 @@
 """Each runbook is typed as it stands, step by step, on a machine with everything on it (`machine.py` says what is changed).
 
-The first install has a rehearsal of its own, on a bare Debian: `deploy/rehearse-install.sh`.
+The first install, and all of the upgrade, are typed on a bare Debian by `deploy/rehearse-install.sh`.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from deploy.rehearsal.runbook import blocks
 from drivers.emulator import EmulatedPort, emulate
 from jackpot.floor.table import TableController
 from jackpot.people.roles import Role
@@ -24,7 +25,7 @@ from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.deploy import installed
 from tests.deploy.installed import DEPLOY
-from tests.deploy.machine import LINK, NOTHING, OTHER_LINK, Failed, Machine, blocks, lose, machine
+from tests.deploy.machine import LINK, NOTHING, OTHER_LINK, Failed, Machine, lose, machine
 from tests.deploy.server import needs_debians_postgresql
 from tests.deploy.terminal import terminal
 from tests.deploy.test_roles_at_work import Api
@@ -133,7 +134,8 @@ async def test_disputed_award(site: Machine) -> None:
 
 
 async def test_broker_lost(site: Machine) -> None:
-    restart, store, certificates, check = blocks("broker-lost.md")
+    # The loss of its machine is rehearsed where there is one to lose.
+    restart, store, certificates, _, check = blocks("broker-lost.md")
     async with table_at(site) as table:
         await play(table)
         playing = asyncio.create_task(play(table))
@@ -248,8 +250,7 @@ async def test_the_auditors_day(site: Machine, tmp_path: Path) -> None:
 
 async def test_upgrade(site: Machine) -> None:
     beside, check, change_over, proof = blocks("upgrade.md")
-    # The new release itself is put there by the rehearsal of the install, which has one.
-    await typed(site, beside.splitlines()[0])
+    await typed(site, beside)
     async with table_at(site) as table:
         await typed(site, check)
         playing = asyncio.create_task(play(table))
@@ -295,28 +296,61 @@ async def signed(site: Machine) -> None:
             await asyncio.sleep(0.1)
 
 
+async def test_daemon_gone(site: Machine) -> None:
+    look, check, restart, _, watch, status = blocks("daemon-gone.md")
+    async with table_at(site) as table:
+        await play(table)
+        site.daemon.kill()
+        playing = asyncio.create_task(play(table))
+        await typed(site, look)
+        assert "none answers" in await typed(site, check)
+        await typed(site, restart)
+        await playing
+    await typed(site, watch)
+    assert LINK in await typed(site, status)
+
+
 async def test_database_lost_restored_and_tables_ahead_of_it(site: Machine) -> None:
-    look, _, _, restore, verify, start, ahead, *_ = blocks("database-lost.md")
+    look, _, _, restore, to_a_moment, verify, start, ahead, room, rehearse, *_ = blocks("database-lost.md")
     lost: list[range] = []
     async with table_at(site, on_lost=lost.append) as table:
         await typed(site, look)
-        await typed(site, "systemctl start jackpot-backup.service\n")
+        assert "archived_count" in await typed(site, room)  # which makes a copy, too
+        site.server.psql("SELECT pg_sleep(2)")  # a copy is named by the second
         kept = (await play(table))["seq"]
-        segment = site.server.psql("SELECT pg_walfile_name(pg_switch_wal())").strip()
-        site.server.run("bash", "-c", f"until [ -e {site.server.backups}/wal/{segment} ]; do sleep 0.05; done")
-        # The disk of the backups is full from here on, and then the machine is gone.
-        site.server.psql("ALTER SYSTEM SET archive_command = 'false'")
-        site.server.psql("SELECT pg_reload_conf()")
+        moment = site.server.psql("SELECT clock_timestamp()").strip()
         gone = (await play(table))["seq"]
         await typed(site, "systemctl restart jackpot\n")
         await signed(site)
+        site.server.archive()
+        # The disk of the backups is full from here on, and then the machine is gone.
+        site.server.psql("ALTER SYSTEM SET archive_command = 'false'")
+        site.server.psql("SELECT pg_reload_conf()")
+        unkept = (await play(table))["seq"]
+        await typed(site, "systemctl restart jackpot\n")
+        await signed(site)
+        at: dict[str, str | Path] = {
+            "2026-11-16 02:00:00+00": moment,
+            "/var/tmp/heads.jsonl": site.server.folder / "heads.jsonl",
+            "/etc/jackpot/heads.pub": shutil.copy(site.etc / "heads.pub", site.server.folder),
+        }
+        if site.server.jackpot():
+            with pytest.raises(Failed, match="kept outside the database, but it is not there"):
+                await typed(site, rehearse, at)
+            copy, _, to_the_moment = rehearse.strip().splitlines()
+            assert f"restores to {moment} and verifies" in await typed(site, f"{copy}\n{to_the_moment}\n", at)
         lose(site.server)
         await typed(site, restore)
         with pytest.raises(Failed, match="kept outside the database, but it is not there"):
             await typed(site, verify)
         await typed(site, ahead)
+        assert (await play(table))["seq"] == unkept
+        assert lost == [range(gone + 1, unkept + 1)]
+        lost.clear()
+        await typed(site, to_a_moment, at)
+        await typed(site, ahead.replace("before-the-restore", "before-the-moment"))
         assert (await play(table))["seq"] == gone
-        assert lost == [range(kept + 1, gone + 1)]
+        assert lost == [range(kept + 1, unkept + 1)]
     await typed(site, "systemctl restart jackpot\n")
     await signed(site)
     assert "were given up" in await typed(site, verify)
@@ -324,14 +358,14 @@ async def test_database_lost_restored_and_tables_ahead_of_it(site: Machine) -> N
 
 
 async def test_database_lost_and_its_standby_promoted(site: Machine) -> None:
-    _, promote, follow, _, verify, start, _, make_standby, wait_for_it = blocks("database-lost.md")
-    first, place = site.server, site.server.folder / "server"
+    _, promote, follow, _, _, verify, start, _, _, _, make_standby, wait_for_it = blocks("database-lost.md")
+    first = site.server
     standby = site.with_database(first.standby())
-    shutil.copy(site.etc / "servers.crt", place)
-    secret = place / "replica.pgpass"
-    secret.write_text(f"127.0.0.1:{first.port}:replication:jackpot_replica:{first.passwords['replica']}\n")
-    first.own(secret)
-    await typed(standby, make_standby, {"host=jackpot.example port=5432": f"host=127.0.0.1 port={first.port}"})
+    places = {
+        "host=jackpot.example port=5432": f"host=127.0.0.1 port={first.port}",
+        "jackpot.example:5432": f"127.0.0.1:{first.port}",
+    }
+    await typed(standby, make_standby, places)
     try:
         while "sync" not in (await typed(site, wait_for_it)).replace("async", "").replace("sync_state", ""):
             await asyncio.sleep(0.1)
