@@ -21,4 +21,4 @@ if [ -n "$moment" ] && [ "$(ask "SELECT coalesce(pg_last_xact_replay_timestamp()
 fi
 # A standby made from this server must not stop there as well.
 for setting in recovery_target_time recovery_target_action restore_command; do ask "ALTER SYSTEM RESET $setting" >/dev/null; done
-echo "recovered: the last commit is of ${last:-before the copy was made} UTC"
+echo "recovered: the last commit is of ${last:-before the copy was made}${last:+ UTC}"

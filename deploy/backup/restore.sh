@@ -2,11 +2,16 @@
 # Makes a data directory from a copy and the log that was kept: all of it, or up to a moment. It touches neither the copy nor
 # any server; start PostgreSQL on the directory and it recovers by itself, or ends if it cannot reach the moment.
 # recovered.sh waits for that, and tells.
-#   restore.sh DIRECTORY [MOMENT]     MOMENT with its zone, such as '2026-11-16 02:00:00+00'
+#   restore.sh [--old DATA] DIRECTORY [MOMENT]
+#     DATA     what is left of the lost server's directory: its log goes further than the one that was kept
+#     MOMENT   with its zone, such as '2026-11-16 02:00:00+00'
 set -euo pipefail
 umask 077
 export LC_ALL=C
 place=${JACKPOT_BACKUP:-/var/backups/jackpot}
+here=$(dirname "$(readlink -f "$0")")
+old=
+if [ "${1:-}" = --old ]; then old=$2/pg_wal; shift 2; fi
 target=${1:?name a directory that is not there yet} moment=${2:-} before='~'
 [ ! -e "$target" ] || { echo "restore: $target is there already" >&2; exit 1; }
 if [ -n "$moment" ]; then
@@ -24,7 +29,7 @@ chmod 700 "$target"
 tar --extract --zstd --directory="$target" --file="$place/$copy/data.tar.zst"
 touch "$target/recovery.signal"
 {
-  echo "restore_command = 'zstd -qdc \"$place/wal/%f.zst\" >\"%p\"'"
+  echo "restore_command = '$here/fetch-wal.sh \"$place\" \"%f\" \"%p\" \"$old\"'"
   # Empty: to the end. The copy may be of a server that was itself restored to a moment.
   echo "recovery_target_time = '$moment'"
   echo "recovery_target_action = 'promote'"

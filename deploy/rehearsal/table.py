@@ -9,7 +9,7 @@ from pathlib import Path
 from jackpot.floor.table import TableController
 from jackpot.wire.broker import Broker
 
-HOLDER = Path("/root/jackpot-pki/tables/holders/UTH-01")
+HOLDER = Path("/root/safe/jackpot-pki/tables/holders/UTH-01")
 EVENT_KEY = Path("/etc/jackpot/secrets/UTH-01.event-key")
 SECONDS_MAX = 600
 ROUND: tuple[tuple[str, dict[str, object]], ...] = (

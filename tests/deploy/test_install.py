@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
+from deploy.rehearsal.runbook import blocks
 from jackpot.pki import scram
 from tests.acceptance.processes import JACKPOT
 from tests.deploy.installed import DEPLOY
@@ -23,7 +24,7 @@ pytestmark = needs_debians_postgresql
 
 LAYERED = """
 layers=$1 socket=$2 jackpot=$3; shift 3
-for place in etc opt root var/lib; do
+for place in etc opt root var/lib var/backups; do
   mkdir -p "$layers/$place" "$layers/.work/$place"
   mount -t overlay overlay -o "lowerdir=/$place,upperdir=$layers/$place,workdir=$layers/.work/$place" "/$place"
 done
@@ -48,9 +49,12 @@ class Bench:
         return self.layers / path.lstrip("/")
 
     def install(self, *parts: str, socket: Path = Path("/nowhere")) -> str:
-        layered = ["unshare", "--mount", "bash", "-euc", LAYERED, "-", str(self.layers), str(socket), str(JACKPOT)]
         install = [str(self.deploy / "install.sh"), "--site", "Test", "--host", "jackpot.example", *parts]
-        done = subprocess.run([*layered, *install], capture_output=True, text=True, check=False)
+        return self.run(*install, socket=socket)
+
+    def run(self, *argv: str, socket: Path = Path("/nowhere")) -> str:
+        layered = ["unshare", "--mount", "bash", "-euc", LAYERED, "-", str(self.layers), str(socket), str(JACKPOT)]
+        done = subprocess.run([*layered, *argv], capture_output=True, text=True, check=False)
         if "mount: " in done.stderr:
             pytest.skip(f"no layers can be laid here: {done.stderr}")
         assert done.returncode == 0, done.stdout + done.stderr
@@ -117,6 +121,30 @@ def test_a_file_that_was_not_edited_is_brought_up_to_date(bench: Bench) -> None:
     source.write_text(source.read_text() + "# of the next release\n")
     assert bench.install("configuration") == "install: done\n"
     assert bench.at("/etc/systemd/system/jackpot.service").read_text() == source.read_text()
+
+
+def test_what_a_lost_machine_had_beside_the_database_is_put_back_as_the_runbooks_say(bench: Bench) -> None:
+    bench.install("certificates", "keys", "configuration")
+    bench.at("/var/lib/jackpot").mkdir()
+    bench.at("/var/lib/jackpot/heads.jsonl").write_text("{}\n")
+    before = bench.files()
+    copied = bench.run(
+        "bash", "-c", f"install -d -m 700 /var/backups/jackpot-site && {bench.deploy}/backup/backup-site.sh"
+    )
+    assert "backup-site: /var/backups/jackpot-site/site-" in copied
+    (copy,) = bench.at("/var/backups/jackpot-site").glob("site-*")
+    assert copy.stat().st_mode & 0o077 == 0
+    listed = bench.run("tar", "--list", "--zstd", "--file=/var/backups/jackpot-site/newest.tar.zst")
+    assert "authority.key" not in listed, "the authorities are in the safe"
+    lost = "/etc/jackpot /etc/mosquitto /etc/systemd/system /var/lib/jackpot"
+    (broker,) = (block for block in blocks("broker-lost.md") if "tar " in block)
+    (daemon,) = (block for block in blocks("daemon-gone.md") if "tar " in block)
+    put_back = f"rm -rf {lost}\nsystemctl() {{ :; }}\n{broker}{daemon}\ncat {lost.rsplit(maxsplit=1)[-1]}/heads.jsonl"
+    assert bench.run("bash", "-euc", put_back) == "{}\n"
+    after = bench.files()
+    assert {path: after.get(path) for path in before} == before
+    key = bench.at("/etc/mosquitto/jackpot/broker.key")
+    assert (key.stat().st_mode & 0o777, key.owner()) == (0o400, "mosquitto")
 
 
 @pytest.fixture(scope="module")

@@ -101,7 +101,7 @@ async def test_what_was_answered_survives_the_loss_of_the_server(server: Server,
         await scribe.commit()
         # As with a standby, as its runbook says. The copy has it; this server has none, and does not read it.
         server.psql("ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
-        server.run(server.folder / "lib/backup.sh", server.folder / "server")
+        server.run(server.folder / "lib/backup.sh")
         # After the copy: only the log has it.
         scribe.deal("UTH-01", {1: 5, 2: 3})
         scribe.settle("UTH-01")
@@ -149,7 +149,7 @@ def note(server: Server, text: str) -> str:
 
 def test_a_moment_is_restored_and_not_another(server: Server) -> None:
     """From the newest copy that had ended by then, whatever copies were made later."""
-    backup = (server.folder / "lib/backup.sh", server.folder / "server")
+    backup = (server.folder / "lib/backup.sh",)
     server.psql("CREATE TABLE noted (note text)")
     long_ago = server.psql("SELECT clock_timestamp() - interval '1 day'").strip()
     server.run(*backup)
@@ -179,8 +179,41 @@ def test_a_moment_is_restored_and_not_another(server: Server) -> None:
     assert notes(server) == ["five", "four", "one"]
 
 
+def test_what_the_lost_server_still_has_of_its_log_is_restored_too(server: Server) -> None:
+    server.psql("CREATE TABLE seen (note text)")
+    server.run(server.folder / "lib/backup.sh")
+    server.archive()
+    server.psql("INSERT INTO seen VALUES ('in no piece that was kept')")
+    server.stop(signal.SIGQUIT)
+    lost = server.data.rename(server.data.with_name("lost"))
+    server.run(server.folder / "lib/restore.sh", "--old", lost, server.data)
+    server.start()
+    server.run(server.folder / "lib/recovered.sh")
+    assert server.psql("SELECT note FROM seen").strip() == "in no piece that was kept"
+    shutil.rmtree(lost)
+
+
+def test_a_piece_that_cannot_be_read_is_not_left_out(server: Server) -> None:
+    server.run(server.folder / "lib/backup.sh")
+    server.archive()
+    server.psql("CREATE TABLE later (note text)")
+    kept = server.archive()
+    kept.write_bytes(kept.read_bytes()[:-20])
+    server.stop(signal.SIGQUIT)
+    whole = server.data.rename(server.data.with_name("whole"))
+    server.run(server.folder / "lib/restore.sh", server.data)
+    try:
+        server.start(wait=False)
+        assert "has ended" in server.fails(server.folder / "lib/recovered.sh")
+    finally:
+        shutil.rmtree(server.data)
+        whole.rename(server.data)
+        server.start()
+    kept.unlink()
+
+
 def test_a_moment_that_the_log_does_not_reach_is_no_restore(server: Server) -> None:
-    server.run(server.folder / "lib/backup.sh", server.folder / "server")
+    server.run(server.folder / "lib/backup.sh")
     server.archive()
     later = server.psql("SELECT clock_timestamp() + interval '1 hour'").strip()
     server.stop(signal.SIGQUIT)

@@ -5,8 +5,10 @@ The first install, and all of the upgrade, are typed on a bare Debian by `deploy
 
 import asyncio
 import json
+import re
 import shutil
 import signal
+import urllib.request
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -23,6 +25,7 @@ from jackpot.pki import Kind
 from jackpot.wire.mqtt import Connection, MqttError
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
+from tests.brokers import free_port
 from tests.deploy import installed
 from tests.deploy.installed import DEPLOY
 from tests.deploy.machine import LINK, NOTHING, OTHER_LINK, Failed, Machine, lose, machine
@@ -198,7 +201,7 @@ async def test_replace_a_board(site: Machine, tmp_path: Path) -> None:
     certificate, key = site.pki.files(Kind.BOARD, "pit-2")
     shutil.copy(certificate, site.etc / "board.crt")
     shutil.copy(key, site.etc / "secrets/board.key")
-    port, config = tmp_path / "usb-pit-2", site.etc / "boards.toml"
+    port = tmp_path / "usb-pit-2"
     board = emulate("alpha", "01", 16)
     text = installed.replaced(
         (DEPLOY / "boards.toml").read_text(),
@@ -208,7 +211,10 @@ async def test_replace_a_board(site: Machine, tmp_path: Path) -> None:
             "/dev/serial/by-id/usb-pit-2": str(port),
         },
     )
-    command = (processes.JACKPOT, "signs", "--config", config, "--state", site.lib / "signs")
+    unit = (DEPLOY / "systemd/jackpot-signs.service").read_text()
+    (start,) = re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)
+    asked_at = f"127.0.0.1:{free_port()}"
+    command = site.here(start, {"127.0.0.1:9885": asked_at}).split()
     site.agent = Daemon(site.etc, text, name="boards", command=command)
 
     async def shows_an_amount() -> None:
@@ -220,6 +226,10 @@ async def test_replace_a_board(site: Machine, tmp_path: Path) -> None:
         async with EmulatedPort([board], port):
             await typed(site, new_machine)
             await shows_an_amount()
+            with urllib.request.urlopen(f"http://{asked_at}/metrics", timeout=10) as answer:
+                told = answer.read().decode()
+            assert 'jackpot_sign_connected{link="megalink",sign="pit-2"} 1.0' in told
+            assert 'jackpot_certificate_not_after_timestamp_seconds{role="mqtt.cert"}' in told
             assert "pit-2" in await typed(site, look)
             assert "usb-pit-2" in await typed(site, ports, {"/dev/serial/by-id": tmp_path})
             await typed(site, pattern)
@@ -323,7 +333,7 @@ async def test_database_lost_restored_and_tables_ahead_of_it(site: Machine) -> N
         await typed(site, "systemctl restart jackpot\n")
         await signed(site)
         site.server.archive()
-        # The disk of the backups is full from here on, and then the machine is gone.
+        # The disk of the backups is full from here on, and then the machine is gone, with the log on its disk.
         site.server.psql("ALTER SYSTEM SET archive_command = 'false'")
         site.server.psql("SELECT pg_reload_conf()")
         unkept = (await play(table))["seq"]
@@ -340,6 +350,7 @@ async def test_database_lost_restored_and_tables_ahead_of_it(site: Machine) -> N
             copy, _, to_the_moment = rehearse.strip().splitlines()
             assert f"restores to {moment} and verifies" in await typed(site, f"{copy}\n{to_the_moment}\n", at)
         lose(site.server)
+        shutil.rmtree(site.server.data / "pg_wal")
         await typed(site, restore)
         with pytest.raises(Failed, match="kept outside the database, but it is not there"):
             await typed(site, verify)
