@@ -3,7 +3,7 @@
 #   system-packages.sh python   what the virtual environment needs: without it nothing works
 #   system-packages.sh tests    what the tests use beside it: servers, a browser, networks and clocks of their own, and the
 #                              programs that deploy/ is for
-#   system-packages.sh cluster  what `make cluster` uses beside it: etcd
+#   system-packages.sh cluster  what `make cluster` uses beside it: etcd, and a PostgreSQL that speaks TLS
 set -euo pipefail
 
 missing=()
@@ -27,6 +27,7 @@ case "${1:-}" in
     ;;
   cluster)
     command -v etcd >/dev/null || missing+=(etcd-server)
+    [ -x /usr/lib/postgresql/15/bin/postgres ] || missing+=(postgresql-15)
     ;;
   *)
     echo "usage: $0 python|tests|cluster" >&2

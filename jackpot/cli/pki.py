@@ -25,7 +25,7 @@ command = typer.Typer(
 )
 
 FolderOption = Annotated[Path, typer.Option("--folder", help="Where the authorities live. Keep it off the floor.")]
-KindArgument = Annotated[Kind, typer.Argument(metavar="KIND", help="table, board, controller or server")]
+KindArgument = Annotated[Kind, typer.Argument(metavar="KIND", help="table, board, controller, server or node")]
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="A table's id; a board agent's or machine's name.")]
 DaysOption = Annotated[int, typer.Option(help="How long it lasts.")]
 
@@ -43,16 +43,16 @@ def init(
     site: Annotated[str, typer.Option(help="The site's name, as it stands in every authority.")],
     folder: FolderOption = HERE,
 ) -> None:
-    """Make the four authorities of a site: tables, boards, controllers, servers."""
+    """Make the authorities of a site: tables, boards, controllers, servers, nodes; those that are missing."""
     Site(folder).create(site, _now())
-    typer.echo(f"four authorities in {folder}; carry the .crt and .crl files to the broker, the .key files nowhere")
+    typer.echo(f"the authorities are in {folder}; carry .crt and .crl files to the broker, .key files nowhere")
 
 
 @command.command()
 def issue(
     kind: KindArgument,
     name: NameArgument,
-    also: Annotated[list[str] | None, typer.Option(help="A server's further host name or address.")] = None,
+    also: Annotated[list[str] | None, typer.Option(help="A further host name or address of a server or node.")] = None,
     days: DaysOption = A_YEAR,
     folder: FolderOption = HERE,
 ) -> None:
@@ -129,10 +129,20 @@ def event_key(file: Annotated[Path, typer.Argument(help="Where the key is writte
 @command.command("acl")
 def tables_acl(config: ConfigOption) -> None:
     """Print what tables may do at the broker, on the configured links: /etc/mosquitto/jackpot/tables.acl."""
+    typer.echo(doors.tables_list(_links(config)), nl=False)
+
+
+def _links(config: Path) -> list[str]:
     links = [link.id for link in load(config).links]
     if not links:
         raise UserError(f"no links are configured in {config}; add at least one [[links]]")
-    typer.echo(doors.tables_list(links), nl=False)
+    return links
+
+
+@command.command("nats")
+def nats_users(config: ConfigOption, folder: FolderOption = HERE) -> None:
+    """Print whom the broker of a cluster lets in, and what each may do: /etc/jackpot/cluster/floor.conf."""
+    typer.echo(doors.nats_users(Site(folder), _links(config), _now()), nl=False)
 
 
 @command.command("scram")

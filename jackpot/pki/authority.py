@@ -7,7 +7,7 @@ client id. What was issued and revoked is told by the files themselves; there is
 import datetime as dt
 import ipaddress
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -33,6 +33,15 @@ class Kind(StrEnum):
     BOARD = "board"
     CONTROLLER = "controller"
     SERVER = "server"
+    NODE = "node"
+    """A machine of a cluster: the others' server and their client."""
+
+
+PURPOSES: Mapping[Kind, tuple[x509.ObjectIdentifier, ...]] = {
+    Kind.SERVER: (ExtendedKeyUsageOID.SERVER_AUTH,),
+    Kind.NODE: (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH),
+}
+"""Of the others: to be a client. Who serves is found by its host names and addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,27 +114,26 @@ class Authority:
         return files.read_certificate(self.certificate_file).not_valid_after_utc
 
     def issue(self, name: str, now: dt.datetime, days: int, also: Sequence[str] = ()) -> tuple[Path, Path]:
-        """A new key and its certificate. `also` are a server's further host names and addresses."""
+        """A new key and its certificate. `also` are further host names and addresses of one who serves."""
         certificate, key = files.read_certificate(self.certificate_file), files.read_key(self.key_file)
         if not 1 <= days <= (certificate.not_valid_after_utc - now).days:
             raise UserError(
                 f"a certificate lasts at least a day and ends before its authority, {self.not_after:%Y-%m-%d}"
             )
         holder_key = ec.generate_private_key(ec.SECP256R1())
-        server = self.kind is Kind.SERVER
-        purpose = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH
+        purposes = PURPOSES.get(self.kind, (ExtendedKeyUsageOID.CLIENT_AUTH,))
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         builder = (
             _certificate(subject, certificate.subject, holder_key.public_key(), now, dt.timedelta(days=days))
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage(digital_signature=True), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+            .add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
             .add_extension(
                 x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()),
                 critical=False,
             )
         )
-        if server:
+        if self.kind in PURPOSES:
             names = [_general_name(host) for host in (name, *also)]
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         issued = builder.sign(key, hashes.SHA256())
@@ -139,11 +147,11 @@ class Authority:
         """All that was ever issued, by name and age."""
         revoked = {entry.serial_number: entry.revocation_date_utc for entry in self._revocations()}
         certificates = [files.read_certificate(path) for path in self._issued.glob("*.crt")]
-        certificates.sort(key=lambda found: (_name(found), found.not_valid_before_utc))
+        certificates.sort(key=lambda found: (holder(found), found.not_valid_before_utc))
         return [
             Issued(
                 self.kind,
-                _name(found),
+                holder(found),
                 found.serial_number,
                 found.not_valid_after_utc,
                 revoked.get(found.serial_number),
@@ -152,8 +160,13 @@ class Authority:
             for found in certificates
         ]
 
+    def in_use(self, now: dt.datetime) -> list[x509.Certificate]:
+        """Those that are neither revoked nor at their end; earlier ones of a name too."""
+        good = [issued for issued in self.issued() if issued.revoked_at is None and issued.not_after > now]
+        return [files.read_certificate(self._issued / f"{issued.serial:040x}.crt") for issued in good]
+
     def _is_current(self, certificate: x509.Certificate) -> bool:
-        path, _ = self.pair(_name(certificate))
+        path, _ = self.pair(holder(certificate))
         return path.exists() and files.read_certificate(path).serial_number == certificate.serial_number
 
     def revoke(self, name: str, now: dt.datetime, *, earlier_only: bool = False) -> list[Issued]:
@@ -238,6 +251,7 @@ def _general_name(host: str) -> x509.GeneralName:
     return x509.DNSName(host)
 
 
-def _name(certificate: x509.Certificate) -> str:
+def holder(certificate: x509.Certificate) -> str:
+    """The name in it."""
     (found,) = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     return str(found.value)

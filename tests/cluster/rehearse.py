@@ -6,17 +6,24 @@ when all is whole again and both daemons lead two of the links. At the end the l
 
 import argparse
 import asyncio
+import ssl
 import statistics
 import time
+import urllib.request
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
+import asyncpg
+
 from jackpot import logs
 from jackpot.ledger.connection import connect
 from jackpot.ledger.lease import survey
+from jackpot.pki import Kind, scram
+from jackpot.wire import topics
+from jackpot.wire.mqtt import Broker, Connection, MqttError, Will
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.cluster.machines import FILES, NATS, PATRONI, Machines, three_machines
@@ -34,21 +41,18 @@ SHARED_WITHIN_S = 60.0
 Kill = Callable[[int], Awaitable[None]]
 
 
-async def make_database(machines: Machines, folder: Path) -> None:
-    """As `install.sh` does: roles, database, schema, grants."""
-    superuser = await connect(machines.database_url("postgres", "postgres"))
-    await superuser.execute((DEPLOY / "postgresql/roles.sql").read_text())
-    await superuser.execute("CREATE DATABASE jackpot OWNER jackpot_owner")
-    for role in ("migrate", "settle", "console"):
-        await superuser.execute(f"ALTER ROLE jackpot_{role} PASSWORD '{machines.secret}'")
-    await superuser.close()
+def make_database(machines: Machines, folder: Path) -> None:
+    """As `install.sh` does: roles, database, what the server keeps of passwords, schema, grants."""
+    leader = machines.leader
+    leader.psql((DEPLOY / "postgresql/roles.sql").read_text())
+    leader.psql("CREATE DATABASE jackpot OWNER jackpot_owner")
+    for role in ("migrate", "settle", "console", "audit"):
+        leader.psql(f"ALTER ROLE jackpot_{role} PASSWORD '{scram.verifier(machines.secret)}'")
     config = folder / "migrate.toml"
     config.write_text(f'[database]\nurl = "{machines.database_url("jackpot_migrate")}"\n')
-    migrated = await asyncio.to_thread(processes.run, "migrate", "--config", config)
+    migrated = processes.run("migrate", "--config", config)
     assert migrated.returncode == 0, migrated.stderr
-    owner = await connect(machines.database_url("jackpot_migrate"))
-    await owner.execute((DEPLOY / "postgresql/grants.sql").read_text())
-    await owner.close()
+    leader.psql(f"SET ROLE jackpot_owner;\n{(DEPLOY / 'postgresql/grants.sql').read_text()}", "jackpot")
 
 
 def make_daemons(machines: Machines, folder: Path) -> list[Daemon]:
@@ -57,13 +61,72 @@ def make_daemons(machines: Machines, folder: Path) -> list[Daemon]:
         *(processes.link(link) for link in LINKS),
         *(processes.table(table, link) for table, link in TABLES.items()),
     )
+    certificate, key = machines.site.authorities[Kind.CONTROLLER].pair("control")
     url = machines.database_url("jackpot_settle")
     console = f'\nconsole_url = "{machines.database_url("jackpot_console")}"\n[mqtt]\n'
+    console += f'ca = "{machines.ca}"\ncert = "{certificate}"\nkey = "{key}"\n'
     daemons = []
     for nth, name in enumerate(("first", "second")):
         configuration = processes.configuration(url, machines.mqtt_url(nth), floor)
         daemons.append(Daemon(folder, configuration.replace("\n[mqtt]\n", console), name=name))
     return daemons
+
+
+async def strangers_are_refused(machines: Machines) -> None:
+    """Without a certificate, or where one's certificate has no right: at the broker, at etcd, at the database."""
+    spied = topics.replies(LINKS[0], "BE-05")
+    for broker, subscriptions, why in (
+        (Broker.from_url(machines.mqtt_url(), ca=str(machines.ca)), [], "no certificate"),
+        (machines.broker(Kind.NODE, "one"), [], "that of a node"),
+        (machines.broker(Kind.TABLE, "BE-01"), [(spied, 1)], "what another table is told"),
+        (machines.broker(Kind.BOARD, "pit-1"), [(topics.events("+", "+"), 1)], "events are not for boards"),
+    ):
+        try:
+            await Connection.open(
+                broker, "stranger", on_message=lambda _: None, subscriptions=subscriptions, timeout_s=10
+            )
+        except MqttError:
+            continue
+        raise AssertionError(f"let in: {why}")
+    leader = machines.leader
+    for url in (
+        machines.database_url("jackpot_settle", leader).replace("verify-full", "disable"),
+        machines.database_url("postgres", leader),
+        machines.database_url("jackpot_replica", leader),
+    ):
+        try:
+            await asyncpg.connect(url)
+        except (asyncpg.InvalidAuthorizationSpecificationError, OSError):
+            continue
+        raise AssertionError(f"let in: {url.partition('@')[0]}")
+    for context in (ssl.create_default_context(cafile=leader.folder / "nodes.crt"), None):
+        try:
+            urllib.request.urlopen(
+                f"http{'s' if context else ''}://{leader.address}:2379/health", timeout=5, context=context
+            )
+        except OSError:
+            continue
+        raise AssertionError("etcd lets anybody in")
+
+
+async def forgeries_are_not_heard(machines: Machines, floor: Floor) -> None:
+    """A table's certificate says nothing for another, nor on a link that it invents, nor as the controller."""
+    heard: list[str] = []
+    watching = await Connection.open(
+        machines.broker(Kind.CONTROLLER, "control"),
+        "watching",
+        on_message=lambda message: heard.append(message.topic) if message.payload == b"forged" else None,
+        subscriptions=[(topics.events("+", "+"), 0), (topics.meter("+"), 0), (topics.status("+"), 0)],
+    )
+    will = Will(topics.status(LINKS[0]), b"forged")
+    table = await Connection.open(machines.broker(Kind.TABLE, "BE-01"), "forger", on_message=lambda _: None, will=will)
+    for topic in (topics.events(LINKS[0], "BE-05"), topics.events("invented", "BE-01"), topics.meter(LINKS[0])):
+        table.publish_nowait(topic, b"forged", retain=True)
+    await table.settled()
+    table.abort()
+    await floor.goes_on()
+    await watching.close()
+    assert heard == []
 
 
 class Rehearsal:
@@ -79,7 +142,7 @@ class Rehearsal:
 
     async def shared_evenly(self) -> None:
         """Until each daemon leads its share of the links."""
-        connection = await connect(self.machines.database_url("postgres"))
+        connection = await connect(self.machines.database_url("jackpot_audit"))
         try:
             async with asyncio.timeout(SHARED_WITHIN_S):
                 while True:
@@ -148,16 +211,20 @@ async def rehearse(kills: int) -> None:
     logs.set_up(level="error")  # the tables': what they lose is what this is about
     started = time.monotonic()
     with ExitStack() as stack:
-        machines = stack.enter_context(three_machines())
+        machines = stack.enter_context(three_machines(TABLES, LINKS))
         folder = stack.enter_context(open_directory())
-        await make_database(machines, folder)
+        await asyncio.to_thread(make_database, machines, folder)
         daemons = make_daemons(machines, folder)
         for daemon in daemons:
             stack.callback(daemon.end)
             daemon.start()
         print(f"three machines and two daemons are up after {time.monotonic() - started:.0f} s", flush=True)
-        async with playing(machines.mqtt_url(2), TABLES) as floor:
+        async with playing(lambda table: machines.broker(Kind.TABLE, table, 2), TABLES) as floor:
             rehearsal = Rehearsal(machines, daemons, floor)
+            await rehearsal.whole()
+            await strangers_are_refused(machines)
+            await forgeries_are_not_heard(machines, floor)
+            print("strangers are refused, and forgeries not heard", flush=True)
             await rehearsal.repeat("leader of PostgreSQL killed", kills, rehearsal.kill_database_leader)
             await rehearsal.repeat("node of the broker killed", kills, rehearsal.kill_broker)
             await rehearsal.repeat("daemon killed", kills, rehearsal.kill_daemon)
@@ -167,8 +234,7 @@ async def rehearse(kills: int) -> None:
             await floor.finish()
             await asyncio.to_thread(machines.wait_whole)
             for machine in machines.all:
-                url = f"postgresql://postgres:{machines.secret}@{machine.address}/jackpot"
-                audited = await audit_at(url, floor.players)
+                audited = await audit_at(machines.database_url("jackpot_audit", machine), floor.players)
                 assert (audited.found, audited.events) == ([], floor.answered)
             verified = await asyncio.to_thread(processes.run, "verify", "--config", daemons[0].config)
             assert verified.returncode == 0, verified.stdout + verified.stderr
@@ -177,7 +243,7 @@ async def rehearse(kills: int) -> None:
 
 async def report(rehearsal: Rehearsal, took_s: float) -> None:
     floor, machines = rehearsal.floor, rehearsal.machines
-    connection = await connect(machines.database_url("postgres"))
+    connection = await connect(machines.database_url("jackpot_audit"))
     timeline = await connection.fetchval("SELECT timeline_id FROM pg_control_checkpoint()")
     await connection.close()
     awards = sum(len(player.truth.awards) for player in floor.players)

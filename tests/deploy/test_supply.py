@@ -11,6 +11,7 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
+from deploy.rehearsal.runbook import TYPED
 from tests.servers import ROOT
 
 LOCK = (ROOT / "requirements.lock").read_text()
@@ -60,3 +61,27 @@ def test_two_builds_of_the_wheel_are_equal(tmp_path: Path) -> None:
         (wheel,) = (tmp_path / zone).glob("*.whl")
         wheels.append(wheel.read_bytes())
     assert wheels[0] == wheels[1]
+
+
+def test_the_sums_of_a_release_cover_what_installs_it_and_can_be_signed(tmp_path: Path) -> None:
+    dist = tmp_path / "dist"
+    made = subprocess.run(
+        [ROOT / "deploy/supply/release.sh", "--to", dist], capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+    summed = {line.split("  ", 1)[1] for line in (dist / "SHA256SUMS").read_text().splitlines()}
+    files = {str(path.relative_to(dist)) for path in dist.rglob("*") if path.is_file()}
+    assert summed == files - {"SHA256SUMS"}
+    assert {"deploy/install.sh", "deploy/systemd/jackpot.service", "deploy/runbooks/first-install.md"} <= summed
+    sign, verify = TYPED.findall((ROOT / "deploy/README.md").read_text())
+    assert typed(sign, tmp_path).returncode == 0
+    assert "Verified Successfully" in typed(verify, tmp_path).stdout
+    (dist / "deploy/install.sh").write_text("#!/bin/sh\n")
+    assert typed(verify, tmp_path).returncode != 0, "another script"
+    with (dist / "SHA256SUMS").open("a") as sums:
+        sums.write("\n")
+    assert "Verified Successfully" not in typed(verify, tmp_path).stdout
+
+
+def typed(block: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["bash", "-euc", block], cwd=folder, capture_output=True, text=True, check=False)

@@ -7,7 +7,7 @@ import math
 import random
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -203,13 +203,23 @@ class Floor:
 
 @asynccontextmanager
 async def playing(
-    mqtt_url: str, tables: dict[str, str], *, seed: int = 1, straight_flushes: float = 0.3, pause_s: float = 0.0
+    at: str | Callable[[str], Broker],
+    tables: dict[str, str],
+    *,
+    seed: int = 1,
+    straight_flushes: float = 0.3,
+    pause_s: float = 0.0,
 ) -> AsyncIterator[Floor]:
-    """Tables, each on its link, that play until `finish`; so often a round has a Straight Flush, so long is the pause after it."""
-    broker = Broker.from_url(mqtt_url)
+    """Tables, each on its link, that play until `finish`; so often a round has a Straight Flush, so long is the pause after it.
+
+    `at` is the broker's URL, or the broker as each table sees it.
+    """
+    seen: Callable[[str], Broker] = at if callable(at) else lambda _: Broker.from_url(at)
     floor = Floor(
         [
-            Player(broker, link, table, seed * len(tables) + nth, straight_flushes=straight_flushes, pause_s=pause_s)
+            Player(
+                seen(table), link, table, seed * len(tables) + nth, straight_flushes=straight_flushes, pause_s=pause_s
+            )
             for nth, (table, link) in enumerate(tables.items())
         ]
     )
