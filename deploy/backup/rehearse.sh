@@ -26,11 +26,13 @@ PGHOST=$room "$here/recovered.sh" "$moment" || { cat "$room/log" >&2; exit 1; }
 
 printf '[database]\nurl = "postgresql://jackpot_audit@/jackpot?host=%s"\n' "$room" >"$room/jackpot.toml"
 heads=()
-if [ $# -ge 2 ]; then
+if [ $# -ge 2 ] && [ -n "$moment" ]; then
   # Those that were signed by then; the ledger of the moment does not know of later ones.
-  until=${moment:+$(date --utc --date="$moment" +%Y-%m-%dT%H:%M:%S)}
-  awk -v until="${until:-~}" 'match($0, /"signed_at":"[^"]*/) && substr($0, RSTART + 13, 19) < until' "$1" >"$room/heads.jsonl"
-  heads=(--heads "$room/heads.jsonl" --heads-key "$2")
+  awk -v until="$(date --utc --date="$moment" +%Y-%m-%dT%H:%M:%S)" \
+    'match($0, /"signed_at":"[^"]*/) && substr($0, RSTART + 13, 19) < until' "$1" >"$room/heads.jsonl"
+  if [ -s "$room/heads.jsonl" ]; then heads=(--heads "$room/heads.jsonl" --heads-key "$2"); else echo "rehearse: no head is so old"; fi
+elif [ $# -ge 2 ]; then
+  heads=(--heads "$1" --heads-key "$2")
 fi
 "$jackpot" verify --config "$room/jackpot.toml" "${heads[@]}"
 echo "rehearse: the backup restores${moment:+ to $moment} and verifies"
