@@ -17,7 +17,8 @@ shopt -s nullglob
 # What is not on this machine is left out by the shell: each of these is a pattern.
 parts=(etc/jackpot* etc/mosquitto* etc/postgresql/jackpot* etc/postgresql/*/main/conf.d/jackpot.conf \
   etc/postgresql/*/main/pg_hba.conf etc/prometheus* etc/default/prometheus* etc/systemd/system/{jackpot*,var-log-mosquitto.mount*} \
-  etc/systemd/system/mosquitto.service.d* etc/logrotate.d/jackpot* var/lib/jackpot/heads*)
+  etc/systemd/system/mosquitto.service.d* etc/logrotate.d/jackpot* etc/nginx/{jackpot*,sites-available/jackpot*} \
+  var/lib/jackpot/heads*)
 tar --create --zstd --file="$place/.new" "${parts[@]}"
 sync "$place/.new"
 mv "$place/.new" "$place/$name"

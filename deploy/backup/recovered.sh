@@ -10,7 +10,7 @@ for _ in $(seq 21600); do
   [ "$state" != f ] || break
   # 2: nobody answers at all. While it recovers it answers, if only to say so.
   if pg_isready --quiet || [ $? -ne 2 ]; then gone=0; else gone=$((gone + 1)); fi
-  [ $gone -lt 10 ] || { echo "recovered: the server has ended; its log says why (the moment is not in the log kept?)" >&2; exit 1; }
+  [ $gone -lt 5 ] || { echo "recovered: the server has ended; its log says why (the moment is not in the log kept?)" >&2; exit 1; }
   sleep 1
 done
 [ "$state" = f ] || { echo "recovered: it is still recovering after six hours" >&2; exit 1; }
