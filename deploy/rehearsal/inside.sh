@@ -69,7 +69,7 @@ said "killed, and back"
 systemctl kill --kill-whom=main --signal=STOP jackpot
 until_true 90 restarts jackpot $((before + 2))
 until_true 60 ready
-journalctl --no-pager --unit jackpot | grep --max-count=1 'Watchdog timeout'
+journalctl --no-pager --quiet --unit jackpot --grep 'Watchdog timeout' --lines 1
 until_true 60 restarts jackpot-broker-log 1
 until_true 60 systemctl is-active --quiet jackpot-broker-log
 
