@@ -210,7 +210,13 @@ class Channel:
             message = {**state, "accepts_play": state["accepts_play"] and self._running and table in self._tables}
             self._publish(topics.state(self.link, table), codec.encode(message), retain=True)
 
-    def _connected(self, _: Connection) -> None:
+    def _connected(self, connection: Connection) -> None:
+        """The broker has one connection for our client id. What is said on one that was made while we vouched cannot
+        come after the words of a later leader: that one's connection ended ours."""
+        if not self._vouches():
+            # We stalled on our way here: what we know may be of the past, and its leader says all again.
+            connection.abort()
+            return
         self._published = 0
         self._marks.clear()
         metrics.broker_connected.labels(self.link).set(1)

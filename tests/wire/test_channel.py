@@ -1,10 +1,13 @@
-"""A link's channel holds no more than it may, from the first message of a connection on; its states say since when."""
+"""A link's channel holds no more than it may, from the first message of a connection on; its states say since when.
+
+Who does not vouch for the link when a connection is there says nothing on it.
+"""
 
 import asyncio
 import json
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -30,6 +33,7 @@ class Waiting:
         self.messages: list[Message] = []
         self.most = 0
         self.now = "at first"
+        self.vouches = True
         self.seen: set[bytes] = set()
         self.connected = asyncio.Event()
 
@@ -64,7 +68,7 @@ async def channel_at(broker: Broker, waiting: Waiting, monkeypatch: pytest.Monke
         on_event=waiting.take,
         waiting=lambda: len(waiting.messages),
         may_connect=always,
-        vouches=lambda: False,
+        vouches=lambda: waiting.vouches,
         on_connect=waiting.connected.set,
     )
     running = asyncio.create_task(channel.session.run())
@@ -150,3 +154,32 @@ async def test_a_state_has_the_moment_since_which_it_is_so(monkeypatch: pytest.M
             waiting.now = "it is back"
             channel.say("running")
             assert await told.get() == (True, "it is back")
+
+
+async def test_whoever_vouches_no_longer_once_it_is_connected_says_nothing_and_leaves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[list[bytes]] = []
+
+    async def talk(reader: StreamReader, writer: StreamWriter) -> None:
+        await greet(reader, writer)
+        told.append([])
+        with suppress(asyncio.IncompleteReadError):
+            while True:
+                _, body = await read_packet(reader)
+                told[-1].append(body[2 : 2 + int.from_bytes(body[:2])])
+                if body[2:].startswith(b"jackpot/v1/megalink/status"):
+                    said.set()
+        waiting.vouches = True
+
+    said = asyncio.Event()
+    monkeypatch.setattr("jackpot.wire.session.BACKOFF_S", (0.0,))
+    waiting = Waiting()
+    waiting.vouches = False
+    async with fake_broker(talk) as broker, channel_at(broker, waiting, monkeypatch):
+        async with asyncio.timeout(PATIENCE_S):
+            await said.wait()
+        *before, last = told
+        assert before
+        assert not any(before)
+        assert last == [b"jackpot/v1/megalink/status"]
