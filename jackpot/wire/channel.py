@@ -211,8 +211,11 @@ class Channel:
             self._publish(topics.state(self.link, table), codec.encode(message), retain=True)
 
     def _connected(self, connection: Connection) -> None:
-        """The broker has one connection for our client id. What is said on one that was made while we vouched cannot
-        come after the words of a later leader: that one's connection ended ours."""
+        """Speak only if we vouch for the link now that we are here.
+
+        The broker has one connection for a client id: a later leader's ends ours, so what we say on this one comes
+        before all that it says.
+        """
         if not self._vouches():
             # We stalled on our way here: what we know may be of the past, and its leader says all again.
             connection.abort()

@@ -63,7 +63,9 @@ class Broker:
         self.fates: Callable[[str], list[float]] = lambda _: [0.0]
         """After how many seconds each copy of a message on this topic is passed on; none: it is lost."""
         self._receivers: dict[str, list[tuple[Session, int]]] = {}
-        self._held_back: list[tuple[float, Sent]] = []
+        self._held_back: list[tuple[float, float, Sent]] = []
+        """When it is passed on, when it came, and what it is."""
+        self.longest_delay_s = 0.0
 
     def accept(self, pipe: Pipe) -> "Peer | None":
         return Peer(self, pipe) if self.up else None
@@ -75,7 +77,7 @@ class Broker:
         self.on_publish(client_id, sent.topic, sent.payload)
         for delay_s in self.fates(sent.topic):
             if delay_s:
-                self._held_back.append((self.loop.time() + delay_s, sent))
+                self._held_back.append((self.loop.time() + delay_s, self.loop.time(), sent))
                 self.loop.call_later(delay_s, self._let_go_until_now)
             else:
                 self.pass_on(sent)
@@ -85,10 +87,11 @@ class Broker:
 
     def let_go(self, until: float = math.inf) -> None:
         """Pass on what was held back until then."""
-        due = [(when, sent) for when, sent in self._held_back if when <= until]
-        self._held_back = [(when, sent) for when, sent in self._held_back if when > until]
-        for _, sent in due:
+        due = [held for held in self._held_back if held[0] <= until]
+        self._held_back = [held for held in self._held_back if held[0] > until]
+        for _, came_at, sent in due:
             if self.up:
+                self.longest_delay_s = max(self.longest_delay_s, self.loop.time() - came_at)
                 self.trace.note("network", f"late: {sent.payload!r}")
                 self.pass_on(sent)
 

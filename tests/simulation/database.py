@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 from jackpot.ledger.errors import LedgerError, TryAgain, Unknown
 from tests.simulation.ledger import Ledger, Written
 from tests.simulation.loop import Process, VirtualLoop
-from tests.simulation.trace import Trace, lifelike
+from tests.simulation.trace import Trace
 
-COMMAND_TIMEOUT_S = lifelike(10.0)
+COMMAND_TIMEOUT_S = 10.0
 T = TypeVar("T")
 
 
@@ -88,7 +88,7 @@ class Database(Ledger):
         return "well"
 
     def late(self) -> float:
-        return self._chance.uniform(0, lifelike(3.0))
+        return self._chance.uniform(0, 3.0)
 
     # A batch that is held on its way until another leads.
 

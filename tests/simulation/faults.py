@@ -21,13 +21,35 @@ from tests.simulation.daemon import Daemon
 from tests.simulation.database import Mischief
 from tests.simulation.loop import Process
 from tests.simulation.tables import Table
-from tests.simulation.trace import lifelike
 
 if TYPE_CHECKING:
     from tests.simulation.sign import Sign
     from tests.simulation.world import World
 
-DAY_S = 86_400.0
+KINDS = (
+    "kill_a_daemon",
+    "kill_a_daemon_at_a_point",
+    "stop_a_daemon_for_a_while",
+    "stop_a_daemon_on_its_way_to_the_broker",
+    "hold_a_batch_until_another_leads",
+    "restart_a_daemon_in_good_order",
+    "cut_a_daemon_off_the_broker",
+    "cut_a_daemon_off_the_database",
+    "set_a_clock",
+    "break_connections",
+    "crash_the_broker",
+    "crash_the_database",
+    "conflicts_and_lost_answers",
+    "slow_database",
+    "kill_a_table",
+    "stop_a_table_for_a_while",
+    "cut_a_table_off",
+    "suspend_for_a_while",
+    "change_parameters",
+    "adjust_a_balance",
+    "conclude_a_round",
+)
+"""The faults, by their names: each is a method of the weather."""
 POINTS = ("received", "begun", "committed", "replied", "acknowledged")
 
 
@@ -54,33 +76,12 @@ class Weather:
         self.chance = chance
         self.happened: Counter[str] = Counter()
         self.closing = False
-        kinds: list[Callable[[], None]] = [
-            self.kill_a_daemon,
-            self.kill_a_daemon_at_a_point,
-            self.stop_a_daemon_for_a_while,
-            self.hold_a_batch_until_another_leads,
-            self.restart_a_daemon_in_good_order,
-            self.cut_a_daemon_off_the_broker,
-            self.cut_a_daemon_off_the_database,
-            self.set_a_clock,
-            self.break_connections,
-            self.crash_the_broker,
-            self.crash_the_database,
-            self.conflicts_and_lost_answers,
-            self.slow_database,
-            self.kill_a_table,
-            self.stop_a_table_for_a_while,
-            self.cut_a_table_off,
-            self.suspend_for_a_while,
-            self.change_parameters,
-            self.adjust_a_balance,
-            self.conclude_a_round,
-        ]
-        self.kinds = chance.sample(kinds, chance.randint(6, len(kinds)))
-        self.every_s = DAY_S / chance.choice([5, 12, 30])
+        self.kinds: Sequence[str] = chance.sample(KINDS, chance.randint(6, len(KINDS)))
+        busy_s = min(world.day_s, 3_600.0)
+        self.every_s = busy_s / chance.choice([5, 12, 30])
         if only:
-            self.kinds = [kind for kind in kinds if kind.__name__ in only]
-            self.every_s = DAY_S / 30
+            self.kinds = [kind for kind in KINDS if kind in only]
+            self.every_s = busy_s / 30
         losses = [0, 5, 40]
         self.lost, self.doubled, self.held_back = (chance.choice(losses) for _ in range(3))
         self._commands = 0
@@ -91,9 +92,9 @@ class Weather:
             if self.closing:
                 return
             happens = self.chance.choice(self.kinds)
-            self.happened[happens.__name__] += 1
-            self.world.trace.note("weather", happens.__name__)
-            happens()
+            self.happened[happens] += 1
+            self.world.trace.note("weather", happens)
+            getattr(self, happens)()
 
     def fates(self, topic: str) -> list[float]:
         """What becomes of the copies of an event that the broker has confirmed, in a thousand."""
@@ -109,10 +110,10 @@ class Weather:
         return [0.0]
 
     def _delay_s(self) -> float:
-        return self.chance.choice([lifelike(self.chance.uniform(0, 1)), self.chance.uniform(0, DAY_S)])
+        return self.chance.choice([self.chance.uniform(0, 1), self.chance.uniform(0, self.world.day_s)])
 
-    def _later(self, seconds_in_life: float, callback: Callable[[], None]) -> None:
-        self.world.loop.call_later(lifelike(self.chance.uniform(0.1, seconds_in_life)), callback)
+    def _later(self, seconds: float, callback: Callable[[], None]) -> None:
+        self.world.loop.call_later(self.chance.uniform(0.1, seconds), callback)
 
     def _daemon(self) -> Daemon:
         return self.chance.choice(self.world.daemons)
@@ -135,6 +136,23 @@ class Weather:
     def _stop(self, process: Process) -> None:
         process.stop()
         self._later(self.chance.choice([2, 8, 60]), process.go_on)
+
+    def stop_a_daemon_on_its_way_to_the_broker(self) -> None:
+        """It may connect, and does so only when another leads."""
+        network, unlucky = self.world.network, self._daemon().process
+        connections = self.chance.randint(1, 3)
+
+        def stop(process: Process) -> None:
+            nonlocal connections
+            connections -= process is unlucky
+            if process is unlucky and not connections:
+                network.on_connect = lambda _: None
+                process.stop()
+                wakes_s = self.chance.uniform(4, 9)
+                self.world.loop.call_later(wakes_s, process.go_on, context=network.context)
+
+        network.on_connect = stop
+        network.flap(unlucky)
 
     def hold_a_batch_until_another_leads(self) -> None:
         """The leader's next batch is on its way when it stops; it arrives, and it goes on, just after a takeover."""
@@ -164,15 +182,15 @@ class Weather:
             self._later(60, lambda: daemon.kill() if daemon.process is process else None)
 
     def cut_a_daemon_off_the_broker(self) -> None:
-        self.world.network.block(self._daemon().process, lifelike(self.chance.uniform(0, 30)))
+        self.world.network.block(self._daemon().process, self.chance.uniform(0, 30))
 
     def cut_a_daemon_off_the_database(self) -> None:
-        self.world.database.block(self._daemon().process, lifelike(self.chance.uniform(0, 30)))
+        self.world.database.block(self._daemon().process, self.chance.uniform(0, 30))
 
     def set_a_clock(self) -> None:
         clocks: list[Daemon | Table] = [*self.world.daemons, *self.world.tables]
         who = self.chance.choice(clocks)
-        who.clock_off_s += self.chance.choice([-1, 1]) * self.chance.choice([0.5, 30.0, 5_000.0, DAY_S])
+        who.clock_off_s += self.chance.choice([-1, 1]) * self.chance.choice([0.5, 30.0, 5_000.0, 86_400.0])
 
     # Servers and networks.
 
@@ -220,7 +238,7 @@ class Weather:
         self._stop(self._table().process)
 
     def cut_a_table_off(self) -> None:
-        seconds = self.chance.choice([lifelike(self.chance.uniform(0, 30)), self.chance.uniform(0, DAY_S)])
+        seconds = self.chance.choice([self.chance.uniform(0, 30), self.chance.uniform(0, self.world.day_s)])
         self.world.network.block(self._table().process, seconds)
 
     # People.

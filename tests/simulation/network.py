@@ -7,9 +7,8 @@ from contextvars import copy_context
 from typing import Any, Protocol
 
 from tests.simulation.loop import Process, VirtualLoop
-from tests.simulation.trace import lifelike
 
-CONNECT_TIMEOUT_S = lifelike(5.0)
+CONNECT_TIMEOUT_S = 5.0
 
 
 class Listener(Protocol):
@@ -128,6 +127,8 @@ class Network:
         self.broker_up: Callable[[], bool] = lambda: True
         self._chance = chance
         self._typical_s = typical_s
+        self.on_connect: Callable[[Process], None] = lambda _: None
+        """Hears who is about to connect, and may still stop it."""
         self._blocked_until: dict[str, float] = {}
         self._pipes: list[Pipe] = []
         loop.connect = self.connect
@@ -144,6 +145,7 @@ class Network:
         return self.broker_up() and self._blocked_until.get(process.name, 0.0) <= self.loop.time()
 
     async def connect(self, process: Process, client: asyncio.Protocol) -> None:
+        self.on_connect(process)
         await asyncio.sleep(self._chance.expovariate(1 / self._typical_s))
         if self._blocked_until.get(process.name, 0.0) > self.loop.time():
             await asyncio.sleep(CONNECT_TIMEOUT_S)

@@ -324,3 +324,13 @@ def found_an_order_is_judged_again_when_its_answer_was_lost(patch: pytest.Monkey
         inner(self, order)
 
     around(patch, sitting.Sitting, "carry_out", carry_out)
+
+
+@shows("stop_a_daemon_on_its_way_to_the_broker")
+def found_a_leader_that_stalled_on_its_way_to_the_broker_speaks_for_the_next(patch: pytest.MonkeyPatch) -> None:
+    def connected(inner: Any, self: Any, connection: Any) -> None:
+        with pytest.MonkeyPatch.context() as inside:
+            inside.setattr(self, "_vouches", lambda: True)
+            inner(self, connection)
+
+    around(patch, Channel, "_connected", connected)

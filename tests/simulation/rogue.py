@@ -13,7 +13,6 @@ from jackpot.wire.mqtt import MqttError
 from jackpot.wire.session import Session
 from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.tables import BROKER
-from tests.simulation.trace import lifelike
 
 AT = "2026-11-16T02:00:00.000Z"
 STRAY = "megalnik"
@@ -46,7 +45,7 @@ class Rogue:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._session.run())
             while True:
-                await asyncio.sleep(lifelike(self.every_s) * self.chance.uniform(0.5, 1.5))
+                await asyncio.sleep(self.every_s * self.chance.uniform(0.5, 1.5))
                 if not self.closing:
                     self.open.append(self._lie())
                     self.told += 1

@@ -1,7 +1,7 @@
 """Puts the product on the stage: everything of it is real but the clock, the network's bytes and PostgreSQL.
 
 What is replaced is listed here and nowhere else: the ledger's functions that speak SQL, `time` and `uuid` where they
-are read, the loggers, and how long things take.
+are read, and the loggers. Every wait of the product is as long as it is.
 """
 
 import random
@@ -17,35 +17,16 @@ from jackpot.floor import table
 from jackpot.ledger import audit, lease, load, post, requests, store
 from jackpot.link.state import LinkState
 from jackpot.people import approvals
-from jackpot.wire import channel, mqtt, session
+from jackpot.wire import channel, session
 from tests.simulation.database import Connection, Database
 from tests.simulation.ledger import written
 from tests.simulation.loop import PROCESS, VirtualLoop
-from tests.simulation.trace import Trace, lifelike
+from tests.simulation.trace import Trace
 
 T = TypeVar("T")
 
-WAITS = {
-    leader: (
-        "LEASE_S",
-        "RENEW_EVERY_S",
-        "STANDBY_EVERY_S",
-        "BROKER_PATIENCE_S",
-        "BROKERLESS_S",
-        "LOOK_EVERY_S",
-        "REQUESTS_EVERY_S",
-        "AUDIT_EVERY_S",
-    ),
-    share: ("LOOK_EVERY_S", "LOOK_AGAIN_S", "REGAIN_WITHIN_S"),
-    channel: ("METER_EVERY_S", "METER_AT_LEAST_EVERY_S", "NOTICES_EVERY_S"),
-    desk: ("ATTEMPT_PAUSE_S",),
-    table: ("RESEND_AFTER_S", "GO_BACK_AFTER_S"),
-    mqtt: ("CLOSE_TIMEOUT_S",),
-}
-
 
 def set_stage(patch: pytest.MonkeyPatch, loop: VirtualLoop, database: Database, trace: Trace, seed: int) -> None:
-    _slow_down(patch)
     _replace_postgresql(patch, database)
     chance = random.Random(f"{seed} ids")
     for module in (chores, opening, table):
@@ -56,17 +37,6 @@ def set_stage(patch: pytest.MonkeyPatch, loop: VirtualLoop, database: Database, 
     # A set's order differs from one Python process to the next, and with it the order of what is published.
     publish_states = channel.Channel._publish_states
     patch.setattr(channel.Channel, "_publish_states", lambda self, tables: publish_states(self, sorted(tables)))
-
-
-def _slow_down(patch: pytest.MonkeyPatch) -> None:
-    for module, names in WAITS.items():
-        for name in names:
-            patch.setattr(module, name, lifelike(getattr(module, name)))
-    patch.setattr(session, "BACKOFF_S", tuple(lifelike(pause) for pause in session.BACKOFF_S))
-    opened: Any = mqtt.Connection.open
-    defaults = opened.__func__.__kwdefaults__
-    slow = {name: int(lifelike(defaults[name])) for name in ("keepalive_s", "timeout_s")}
-    patch.setattr(opened.__func__, "__kwdefaults__", {**defaults, **slow})
 
 
 def _replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:

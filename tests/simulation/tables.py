@@ -17,7 +17,6 @@ from jackpot.wire.broker import Broker
 from tests.simulation.cards import CARDS, MULTIPLIER_MAX, ORDERED_DECK, deal
 from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.network import Network
-from tests.simulation.trace import lifelike
 
 BROKER = Broker("broker", 1883)
 
@@ -35,8 +34,9 @@ class Table:
         link: str,
         configured: configuration.Table,
         slips: int,
+        pace: float,
     ) -> None:
-        """`slips`: how many of a hundred things said are wrong."""
+        """`slips`: how many of a hundred things said are wrong; `pace`: how many seconds a dealer's second has."""
         self.loop = loop
         self.chance = chance
         self.network = network
@@ -45,6 +45,7 @@ class Table:
         self.link, self.table = link, configured.id
         self.game, self.positions = configured.game, configured.positions
         self.slips = slips
+        self.pace = pace
         self.journal = MemoryJournal()
         self.rounds = 0
         self.closing = False
@@ -211,4 +212,4 @@ class Table:
 
     async def _pause(self, seconds: float) -> None:
         hurry = 0.1 if self.closing else 1.0
-        await asyncio.sleep(lifelike(seconds) * self.chance.uniform(0.5, 1.5) * hurry)
+        await asyncio.sleep(self.pace * seconds * self.chance.uniform(0.5, 1.5) * hurry)

@@ -3,7 +3,8 @@
 import asyncio
 import json
 import random
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -33,8 +34,8 @@ from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.network import Network
 from tests.simulation.stage import set_stage
 from tests.simulation.tables import BROKER
-from tests.simulation.trace import Trace, lifelike
-from tests.simulation.world import START, World
+from tests.simulation.trace import Trace
+from tests.simulation.world import START, Plan, World
 
 LINK, TABLE = "megalink", "BE-01"
 AT = "2026-11-16T02:00:00.000Z"
@@ -181,31 +182,106 @@ def test_a_desk_that_must_read_again_does_not_write_under_another_leaders_epoch(
     on_virtual_time(story)
 
 
-async def a_leader(loop: VirtualLoop, patch: pytest.MonkeyPatch) -> Leader:
-    """One that vouches for its link, just now."""
-    world = World(1, 1.0, (), loop)
-    set_stage(patch, loop, world.database, world.trace, 1)
-    daemon = Daemon(
-        "A",
-        loop,
-        world.network,
-        world.database,
-        world.config,
-        now=world.now,
-        restart_after_s=lambda: 1.0,
-        complain=pytest.fail,
-    )
-    await asyncio.sleep(0)
-    leader = daemon.leaders[0]
-    while not leader.vouches():
-        await asyncio.sleep(lifelike(0.001))
-    return leader
+class House:
+    """Daemons of a world in which nothing goes wrong by itself."""
+
+    def __init__(self, loop: VirtualLoop, patch: pytest.MonkeyPatch) -> None:
+        self.loop = loop
+        self.world = World(Plan(2), loop)
+        set_stage(patch, loop, self.world.database, self.world.trace, 1)
+        (self.link,) = (link.id for link in self.world.config.links)
+        self.world.broker.on_publish = self.world.broker.on_deliver = lambda *_: None
+        self.world.database.on_commit = lambda *_: None
+
+    async def daemon(self, name: str) -> Daemon:
+        world = self.world
+        daemon = Daemon(
+            name,
+            self.loop,
+            world.network,
+            world.database,
+            world.config,
+            now=world.now,
+            restart_after_s=lambda: 1.0,
+            complain=pytest.fail,
+        )
+        await asyncio.sleep(0)
+        return daemon
+
+    async def leads(self, daemon: Daemon) -> Leader:
+        """The leader of its first link, as soon as it vouches for it."""
+        leader = daemon.leaders[0]
+        while not leader.vouches():
+            await asyncio.sleep(0.001)
+        return leader
+
+    def speaker(self) -> Process:
+        """Who has the link's connection to the broker."""
+        peer = self.world.broker.sessions[f"jackpot-{self.link}"].peer
+        assert peer is not None
+        return peer.pipe.process
+
+    def kept(self, topic: str) -> dict[str, Any]:
+        kept: dict[str, Any] = json.loads(self.world.broker.retained[f"jackpot/v1/{self.link}/{topic}"])
+        return kept
+
+
+@asynccontextmanager
+async def house_of(loop: VirtualLoop, patch: pytest.MonkeyPatch) -> AsyncIterator[House]:
+    house = House(loop, patch)
+    try:
+        async with asyncio.timeout(600):
+            yield house
+    finally:
+        await house.world.bury()
+
+
+def test_a_leader_that_stalls_on_its_way_to_the_broker_does_not_speak_for_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It takes the client id, but says nothing; the next leader has it back, and says all again."""
+
+    async def story(loop: VirtualLoop) -> None:
+        async with house_of(loop, monkeypatch) as house:
+            first = await house.daemon("A")
+            leader = await house.leads(first)
+            while not leader.connected:
+                await asyncio.sleep(0.01)
+            second = await house.daemon("B")
+
+            def stall(process: Process) -> None:
+                """It has two connections, the link's and the lobby's, and is on its way with both."""
+                connecting.extend([process] if process is first.process else [])
+                if process is first.process and len(connecting) == 2:
+                    process.stop()
+
+            connecting: list[Process] = []
+            house.world.network.on_connect = stall
+            house.world.network.flap(first.process)
+            successor = await house.leads(second)
+            await asyncio.sleep(1.0)
+            said: list[tuple[Process, str]] = []
+            house.world.broker.on_publish = lambda _, topic, __: said.append((house.speaker(), topic))
+            house.world.database.block(first.process, 5.0)  # who tells it that it leads no longer
+            first.process.go_on()
+            while successor.connected:
+                await asyncio.sleep(0.01)
+            while not successor.connected:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(1.0)
+            assert {process for process, _ in said} == {second.process}
+            below = f"jackpot/v1/{house.link}"
+            assert {f"{below}/status", f"{below}/meter"} <= {topic for _, topic in said}, "it says all again"
+            assert house.kept("status")["state"] == "running"
+
+    on_virtual_time(story)
 
 
 def test_a_leader_vouches_for_nothing_before_it_has_read_where_the_link_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(loop: VirtualLoop) -> None:
-        leader = await a_leader(loop, monkeypatch)
-        assert leader._channel._meter is not None
+        async with house_of(loop, monkeypatch) as house:
+            leader = await house.leads(await house.daemon("A"))
+            assert leader._channel._meter is not None
 
     on_virtual_time(story)
 
@@ -220,13 +296,14 @@ def test_a_leader_whose_ledger_fails_while_it_is_cancelled_ends_all_the_same(mon
     monkeypatch.setattr(Chores, "audit", fails_at_the_end)
 
     async def story(loop: VirtualLoop) -> None:
-        await a_leader(loop, monkeypatch)
-        await asyncio.sleep(lifelike(0.1))
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        _, left = await asyncio.wait(others, timeout=lifelike(10))
-        assert left == set()
+        async with house_of(loop, monkeypatch) as house:
+            await house.leads(await house.daemon("A"))
+            await asyncio.sleep(0.1)
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            _, left = await asyncio.wait(others, timeout=10)
+            assert left == set()
 
     on_virtual_time(story)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.simulation.planted import PLANTED
-from tests.simulation.world import play
+from tests.simulation.world import Plan, play
 
 WORLDS = 25
 
@@ -12,9 +12,9 @@ WORLDS = 25
 def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     planted = PLANTED[bug]
     planted.plant(monkeypatch)
-    assert any(play(seed, 1.0, planted.weather).complaints for seed in range(1, WORLDS + 1))
+    assert any(play(Plan(seed, only=planted.weather)).complaints for seed in range(1, WORLDS + 1))
 
 
 @pytest.mark.parametrize("weather", sorted({planted.weather for planted in PLANTED.values()}))
 def test_without_a_bug_nothing_is_found_in_the_same_weather(weather: tuple[str, ...]) -> None:
-    assert play(1, 1.0, weather).complaints == []
+    assert play(Plan(1, only=weather)).complaints == []

@@ -9,12 +9,12 @@ import pytest
 from tests.simulation.faults import Weather
 from tests.simulation.planted import PLANTED
 from tests.simulation.run import explained
-from tests.simulation.world import play
+from tests.simulation.world import Plan, play
 
 
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_the_auditor_has_nothing_to_complain_of(seed: int) -> None:
-    verdict = play(seed, days=2.0)
+    verdict = play(Plan(seed, days=2.0))
     assert not verdict.complaints, explained(verdict)
     assert verdict.counts["events"] > 50
 
@@ -23,13 +23,13 @@ def test_the_auditor_has_nothing_to_complain_of(seed: int) -> None:
 @pytest.mark.timeout(3600)
 def test_the_auditor_has_nothing_to_complain_of_for_long() -> None:
     for seed in range(1_000_000, 1_000_100):
-        verdict = play(seed, days=5.0)
+        verdict = play(Plan(seed, days=5.0))
         assert not verdict.complaints, explained(verdict)
 
 
 def test_a_seed_gives_the_same_world_in_every_process() -> None:
-    here = play(5, days=1.0)
-    script = "from tests.simulation.world import play; print(play(5, days=1.0).trace)"
+    here = play(Plan(5))
+    script = "from tests.simulation.world import Plan, play; print(play(Plan(5)).trace)"
     for hash_seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         argv = [sys.executable, "-c", script]
@@ -38,13 +38,13 @@ def test_a_seed_gives_the_same_world_in_every_process() -> None:
 
 
 def test_two_seeds_give_two_worlds() -> None:
-    assert play(1, days=0.1).trace != play(2, days=0.1).trace
+    assert play(Plan(1, days=0.1)).trace != play(Plan(2, days=0.1)).trace
 
 
 def test_a_failing_seed_fails_again_in_the_same_way_and_says_how(monkeypatch: pytest.MonkeyPatch) -> None:
     planted = PLANTED["a_commit_without_an_answer_is_taken_for_done"]
     planted.plant(monkeypatch)
-    first, again = (play(1, 1.0, planted.weather) for _ in range(2))
+    first, again = (play(Plan(1, only=planted.weather)) for _ in range(2))
     assert first.complaints
     assert (first.complaints, first.trace, first.last) == (again.complaints, again.trace, again.last)
     said = explained(first)

@@ -6,17 +6,6 @@ from collections.abc import Callable
 
 KEPT = 400
 
-SLOWER = 720
-"""How much longer everything takes than in life: waits, networks, disks and dealers alike.
-
-A day of play has two minutes' worth of heartbeats then, not 86,400 seconds of them, and nothing else is different.
-"""
-
-
-def lifelike(seconds: float) -> float:
-    """So long in life, in virtual seconds."""
-    return seconds * SLOWER
-
 
 class Trace:
     def __init__(self, now: Callable[[], float]) -> None:

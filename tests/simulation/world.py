@@ -5,7 +5,6 @@ import datetime as dt
 import json
 import random
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -18,7 +17,7 @@ from tests.simulation.cards import CARDS
 from tests.simulation.closing import close_audit
 from tests.simulation.daemon import Daemon
 from tests.simulation.database import Database, Mischief
-from tests.simulation.faults import DAY_S, Weather, terms
+from tests.simulation.faults import Weather, terms
 from tests.simulation.ledger import Row
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.network import Network
@@ -26,33 +25,51 @@ from tests.simulation.rogue import Rogue
 from tests.simulation.sign import Sign
 from tests.simulation.stage import set_stage
 from tests.simulation.tables import Table
-from tests.simulation.trace import Trace, lifelike
+from tests.simulation.trace import Trace
 
-START = dt.datetime(2026, 11, 16, 2, 0, tzinfo=dt.UTC)
-PATIENCE_S = lifelike(400.0)
+START = dt.datetime(2026, 11, 16, 21, 59, tzinfo=dt.UTC)
+"""A minute before a gaming day ends."""
+DAY_S, SHORT_DAY_S = 86_400.0, 120.0
+"""Of most days two minutes are played, and all calendars skip the rest; the product's own timers never know."""
+DEALERS_PACE = 20.0
+"""Of whole days: a round takes minutes."""
+PATIENCE_S = 400.0
 COMPLAINTS_MAX = 5
 SHARED = 0.3
 """How many of the worlds have three daemons that share the links; in the others one of two leads and one stands by."""
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Of one world: it comes out the same whenever it is played."""
+
+    seed: int
+    days: float = 1.0
+    only: tuple[str, ...] = ()
+    """The faults that may happen, if not all."""
+    whole: bool = False
+    """Days of 24 hours, at a dealer's true pace: what is held back may come a day later, to a lease of four seconds."""
+
+
 @dataclass
 class Verdict:
-    seed: int
-    days: float
-    only: Sequence[str]
+    plan: Plan
     complaints: list[str]
     last: list[str]
     """The end of the trace, if there are complaints."""
     trace: str
     """The hash of all that happened."""
     counts: Counter[str]
+    played_s: float
+    """By the product's own timers."""
+    latest_s: float
+    """The longest time that a message was held back on its way."""
 
 
 class World:
-    def __init__(self, seed: int, days: float, only: Sequence[str], loop: VirtualLoop) -> None:
-        self.seed = seed
-        self.days = days
-        self.only = only
+    def __init__(self, plan: Plan, loop: VirtualLoop) -> None:
+        self.plan = plan
+        self.day_s = DAY_S if plan.whole else SHORT_DAY_S
         self.loop = loop
         self.trace = Trace(loop.time)
         self.complaints: list[str] = []
@@ -61,11 +78,11 @@ class World:
         chance = self.chance("world")
         self.shared = self.chance("share").random() < SHARED
         self.config = self._configured(chance)
-        self.network = Network(loop, self.chance("network"), lifelike(chance.choice([0.002, 0.02, 0.1])))
+        self.network = Network(loop, self.chance("network"), chance.choice([0.002, 0.02, 0.1]))
         self.broker = Broker(loop, self.trace)
         self.network.accept = self.broker.accept
         self.network.broker_up = lambda: self.broker.up
-        self.database = Database(loop, self.trace, self.chance("database"), lifelike(chance.choice([0.002, 0.02, 0.1])))
+        self.database = Database(loop, self.trace, self.chance("database"), chance.choice([0.002, 0.02, 0.1]))
         self.auditor = Auditor(
             {
                 link.id: {table.id: (table.game, table.positions) for table in self.config.tables_of(link.id)}
@@ -79,13 +96,13 @@ class World:
         self.database.on_intruder = self.complain
         self.daemons: list[Daemon] = []
         self.tables: list[Table] = []
-        self.weather = Weather(self, self.chance("weather"), only)
+        self.weather = Weather(self, self.chance("weather"), plan.only)
         self.broker.fates = self.weather.fates
         loop.set_exception_handler(lambda _, about: self.complain(f"{about['message']}: {about.get('exception')!r}"))
 
     def chance(self, name: str) -> random.Random:
         """A source of chance for each part, so that none disturbs another."""
-        return random.Random(f"{self.seed} {name}")
+        return random.Random(f"{self.plan.seed} {name}")
 
     def complain(self, what: str) -> None:
         self.trace.note("auditor", what)
@@ -105,7 +122,8 @@ class World:
         self.rogue.saw(link, rows)
 
     def now(self) -> dt.datetime:
-        return START + dt.timedelta(seconds=self.loop.time())
+        days, seconds = divmod(self.loop.time(), self.day_s)
+        return START + dt.timedelta(days=days, seconds=seconds)
 
     def _configured(self, chance: random.Random) -> configuration.Config:
         links = ["megalink", "minor"][: chance.choice([1, 1, 2])]
@@ -136,34 +154,39 @@ class World:
                 self.database,
                 self.config,
                 now=self.now,
-                restart_after_s=lambda: lifelike(chance.uniform(0.5, 10)),
+                restart_after_s=lambda: chance.uniform(0.5, 10),
                 complain=self.complain,
             )
             self.daemons.append(daemon)
         slips = chance.choice([0, 2, 10])
+        pace = DEALERS_PACE if self.plan.whole else 1.0
         for table in self.config.tables:
             if table.link is not None:
                 dealer = self.chance(table.id)
-                place = Table(self.loop, dealer, self.network, self.now, link=table.link, configured=table, slips=slips)
+                place = Table(
+                    self.loop, dealer, self.network, self.now, link=table.link, configured=table, slips=slips, pace=pace
+                )
                 self.tables.append(place)
         self.sign = Sign(self.loop, self.auditor.shown)
         places = [(table.link, table.table) for table in self.tables]
-        self.rogue = Rogue(self.loop, self.chance("rogue"), places, chance.choice([5.0, 20.0, 1_000.0]))
+        self.rogue = Rogue(self.loop, self.chance("rogue"), places, pace * chance.choice([5.0, 20.0, 1_000.0]))
 
     # The days.
 
     async def run(self) -> Verdict:
         self._open_the_house()
         weather = self.loop.create_task(self.weather.run())
-        if not await self._complained_within(self.days * DAY_S):
+        if not await self._complained_within(self.plan.days * self.day_s):
             self._clear_up()
             await self._come_to_rest()
         self._over = True
         hash_ = self.trace.seal()
         weather.cancel()
-        await self._bury()
+        await self.bury()
         last = self.trace.last(150) if self.complaints else []
-        return Verdict(self.seed, self.days, self.only, self.complaints, last, hash_, self._counts())
+        return Verdict(
+            self.plan, self.complaints, last, hash_, self._counts(), self.loop.time(), self.broker.longest_delay_s
+        )
 
     async def _complained_within(self, seconds: float) -> bool:
         try:
@@ -177,6 +200,7 @@ class World:
         """The weather is fine, the house closes: whatever is due must come in the end."""
         self.trace.note("world", "closes")
         self.weather.closing = self.rogue.closing = True
+        self.network.on_connect = lambda _: None
         self.database.mischief = Mischief()
         self.database.typical_s = self.database.usual_s
         for server in (self.broker, self.database):
@@ -201,13 +225,13 @@ class World:
     async def _come_to_rest(self) -> None:
         deadline = self.loop.time() + PATIENCE_S
         while self._under_way():
-            if await self._complained_within(lifelike(2.0)):
+            if await self._complained_within(2.0):
                 return
             if self.loop.time() > deadline:
                 self.complain(f"this never came to its end: {self._under_way()}")
                 return
         handed_over = self.database.handed_over
-        if not await self._complained_within(lifelike(12.0)):
+        if not await self._complained_within(12.0):
             if self.database.handed_over != handed_over:
                 self.complain("links are handed to and fro though each daemon has its share")
             close_audit(self.auditor, self.broker, self.database)
@@ -226,7 +250,7 @@ class World:
             found += [f"{round_.name} of {round_.table} waits" for round_ in books.line()]
         return found
 
-    async def _bury(self) -> None:
+    async def bury(self) -> None:
         """Let every task end, so that nothing of this world reaches into the next."""
         self.network.shut()
         self.database.up = False
@@ -257,15 +281,15 @@ def _link(name: str, chance: random.Random) -> configuration.Link:
     return configuration.Link(id=name, **{**agreed, "shared_straight_flush": Reading(agreed["shared_straight_flush"])})
 
 
-def play(seed: int, days: float, only: Sequence[str] = ()) -> Verdict:
-    """The whole of one world, always the same for a seed. `only` names the faults that may happen, if not all."""
+def play(plan: Plan) -> Verdict:
+    """The whole of one world."""
 
     async def main() -> Verdict:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)
-        world = World(seed, days, only, loop)
+        world = World(plan, loop)
         with pytest.MonkeyPatch.context() as patch:
-            set_stage(patch, loop, world.database, world.trace, seed)
+            set_stage(patch, loop, world.database, world.trace, plan.seed)
             return await world.run()
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
