@@ -62,6 +62,7 @@ class Channel:
         self._unpaid: dict[str, Award] = {}
         self._signed_head: bytes | None = None
         self._status: dict[str, Any] = {"state": "running"}
+        self._status_at = now()
         self._changed = asyncio.Event()
         self._tables_changed: set[str] = set()
         self._published = 0
@@ -177,6 +178,7 @@ class Channel:
         self.sent = sent
         self._unpaid = dict(state.unpaid)
         self._note(state, n, {*state.tables, *(award.table for award in self._unpaid.values())})
+        self._status_at = self._now()
         self._changed.set()
 
     def say(self, state: str, **more: Any) -> None:
@@ -184,10 +186,10 @@ class Channel:
         status = {"state": state, **more}
         if status != self._status:
             was_running, self._status = self._running, status
+            self._status_at = self._now()
             if self._running != was_running:
-                at = self._now()
                 for told in self._states.values():
-                    told["at"] = at
+                    told["at"] = self._status_at
             self._publish_status()
             self._publish_states(self._states)
 
@@ -196,7 +198,8 @@ class Channel:
         return bool(self._status["state"] == "running")
 
     def _publish_status(self) -> None:
-        status = {**self._status, "link": self.link, "at": self._now()}
+        """As it was said first: whoever hears it again knows that nothing is new."""
+        status = {**self._status, "link": self.link, "at": self._status_at}
         self._publish(topics.status(self.link), codec.encode(status), retain=True)
 
     def _publish_meter(self) -> None:
@@ -258,9 +261,14 @@ class Channel:
             await asyncio.sleep(METER_EVERY_S)
 
     async def remind(self) -> None:
-        """An award is announced to its table until it is paid."""
+        """An award is announced to its table until it is paid.
+
+        The status is said again too: should a broker deliver an old one late, the true one follows.
+        """
         while True:
             await asyncio.sleep(NOTICES_EVERY_S)
+            if self._vouches():
+                self._publish_status()
             for award in self._unpaid.values():
                 self._notice(award)
 

@@ -4,6 +4,7 @@ Boards, the console and the sign page all live on this feed, in the daemon or on
 show is what was committed and announced.
 """
 
+from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ A retained message is not: the broker kept it, and nobody vouches for it now. A 
 other second, changed or not.
 """
 
+REMEMBERED_STATUSES: Final = 32
 SHAPES: Final[dict[str, Any]] = {"meter": Meter, "award": AwardMessage, "status": Status}
 
 log = structlog.get_logger()
@@ -47,7 +49,9 @@ class Feed:
         self.latest: dict[tuple[str, str], dict[str, Any]] = {}
         """The newest message of each kind and link; emptied while the feed is cut, so nothing stale is shown."""
         self._versions: dict[str, int] = {}
-        """Of each link's newest live meter since its last status."""
+        """Of each link's newest live meter since its last new status."""
+        self._said: dict[str, deque[str]] = defaultdict(lambda: deque(maxlen=REMEMBERED_STATUSES))
+        """When the statuses of each link were said, the newest last."""
         self._unreadable: set[str] = set()
         """Topics whose last message could not be read: said once, however often the broker brings it."""
         self.session = Session(
@@ -79,6 +83,7 @@ class Feed:
         links = {link for _, link in self.latest}
         self.latest.clear()
         self._versions.clear()
+        self._said.clear()
         for link in links:
             self._tell("status", link, {"state": "lost", "reason": "the feed is cut"}, live=True)
 
@@ -95,8 +100,8 @@ class Feed:
             return
         self._unreadable.discard(message.topic)
         if kind == "status":
-            # Versions grow while a link runs. A ledger that was restored goes on below what was said before.
-            self._versions.pop(link, None)
+            if not self._take_status(link, content):
+                return
         elif kind == "meter":
             if content["version"] < self._versions.get(link, 0):
                 return
@@ -104,6 +109,21 @@ class Feed:
                 self._versions[link] = content["version"]
         self.latest[kind, link] = content
         self._tell(kind, link, content, live=not message.retain)
+
+    def _take_status(self, link: str, status: dict[str, Any]) -> bool:
+        """False for an old one that comes again: a broker delivers twice what is not acknowledged in time.
+
+        Versions grow while a link runs. A ledger that was restored goes on below what was said before: with a new
+        status, any version may follow.
+        """
+        said, at = self._said[link], status.get("at")
+        if at in said:
+            return at == said[-1]
+        if at is not None:
+            said.append(at)
+        if status["state"] != "lost":  # the last will has no time, so nobody knows whether it is new
+            self._versions.pop(link, None)
+        return True
 
     def _tell(self, kind: str, link: str, content: dict[str, Any], *, live: bool) -> None:
         for listener in tuple(self._listeners):

@@ -6,11 +6,12 @@ in his own books. He never looks into the product.
 
 import json
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.simulation.books import Answer, Books
+from tests.simulation.contract import Wording, faults_of_award, faults_of_refusal, faults_of_reply, faults_of_status
 from tests.simulation.rounds import Json
 
 NOT_RECORDED = {
@@ -49,6 +50,8 @@ class LinkFile:
     """The events that made the meter go down: awards from the pool, and corrections by people."""
     states: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """Everything that was ever true of a table."""
+    status: str = "lost"
+    """What its controller said last."""
     suspended_once: bool = False
     commands: dict[str, Json] = field(default_factory=dict)
     last_meter: Json | None = None
@@ -58,9 +61,15 @@ class LinkFile:
 
 
 class Auditor:
-    def __init__(self, links: dict[str, dict[str, tuple[str, int]]], complain: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        links: dict[str, dict[str, tuple[str, int]]],
+        complain: Callable[[str], None],
+        now: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         """`links` is link to table to game and number of positions."""
         self.complain = complain
+        self._now = now
         self.files = {link: LinkFile(Books(link, tables)) for link, tables in links.items()}
         self.sent: dict[str, set[tuple[str, str, bytes]]] = defaultdict(set)
         """By event id: link, table and payload of whatever was sent under it."""
@@ -69,7 +78,11 @@ class Auditor:
         self.recorded: dict[str, Recorded] = {}
         self.told: dict[str, Json] = {}
         """By event id: the first answer that its table got."""
-        self.noticed: set[str] = set()
+        self.noticed: dict[str, list[float]] = defaultdict(list)
+        """By award: when its table was told of it."""
+        self.made_at: dict[str, float] = {}
+        self.paid_at: dict[str, float] = {}
+        self._wording = Wording()
         self.asked: dict[str, Json] = {}
         """By command id: what a person asked for."""
         self.events = self.awards = 0
@@ -87,6 +100,8 @@ class Auditor:
             self._meter(link, json.loads(payload))
         elif rest == ["awards"]:
             self._award(link, json.loads(payload))
+        elif rest == ["status"]:
+            self._status(link, json.loads(payload))
         elif rest[-1] == "state":
             self._state(link, rest[1], json.loads(payload))
 
@@ -101,7 +116,7 @@ class Auditor:
             self._award(link, award)
             if award["table"] != rest[1]:
                 self.complain(f"{rest[1]} is told of an award of {award['table']}: {award}")
-            self.noticed.add(award["award"])
+            self.noticed[award["award"]].append(self._now())
         elif message.get("code") in NOT_RECORDED:
             self._passing(link, rest[1], message)
         else:
@@ -121,6 +136,7 @@ class Auditor:
             else:
                 self._event(link, row)
             made = list(books.awards.values())[awards:] if len(books.awards) > awards else []
+            self.made_at.update((award["award"], self._now()) for award in made)
             if books.money["pool"] < pool or any(award["kind"] == "percentage" for award in made):
                 file.wins.append(file.n)
             if sum(books.money[name] for name in ("wagered", "recoverable")) != sum(
@@ -129,7 +145,7 @@ class Auditor:
                 raise AssertionError("the auditor's own books do not balance")
         file.meters[file.n] = books.meter()
         for table in books.tables:
-            file.states[table].add(json.dumps(books.table_state(table)))
+            file.states[table].add(json.dumps({**books.table_state(table), "accepts_play": not books.suspended}))
 
     # What tables send and are told.
 
@@ -154,6 +170,8 @@ class Auditor:
         answer = self.files[link].books.hear(table, event)
         if answer.code in NOT_RECORDED:
             self.complain(f"{link}: {table} is recorded but {answer.code} is due: {payload!r}")
+        if answer.code is None and event["type"] == "award.paid":
+            self.paid_at[event["award"]] = self._now()
         self.recorded[id_] = Recorded(link, table, event, answer)
 
     def _reply(self, link: str, table: str, reply: Json) -> None:
@@ -172,9 +190,17 @@ class Auditor:
             self.complain(f"{table} is told {reply} where {due} is due for {record.event}")
         elif due.code is None and not same_result(reply["result"], due.result):
             self.complain(f"{table} is told {reply['result']} where {due.result} is due for {record.event}")
+        game, _ = self.files[link].books.tables[table]
+        self._examine(table, reply, faults_of_reply(reply, record.event, game))
+
+    def _examine(self, table: str, reply: Json, faults: Iterator[str]) -> None:
+        wording = self._wording.faults(reply) if reply.get("message") else ()
+        for fault in (*faults, *wording):
+            self.complain(f"the answer {reply} to {table} {fault}")
 
     def _passing(self, link: str, table: str, reply: Json) -> None:
         """A refusal that leaves no trace."""
+        self._examine(table, reply, faults_of_refusal(reply))
         code, id_, file = reply["code"], reply["reply_to"], self.files.get(link)
         record = self.recorded.get(id_)
         at_home = file is not None and table in file.books.tables
@@ -211,6 +237,10 @@ class Auditor:
         due = self.files[link].books.awards.get(award["award"])
         if due is None or not same_award(award, due):
             self.complain(f"{link}: award {award} where {due} is due")
+            return
+        game, _ = self.files[link].books.tables[award["table"]]
+        for fault in faults_of_award(award, game):
+            self.complain(f"{link}: award {award} {fault}")
 
     def shown(self, link: str, meter: Json) -> None:
         """A sign shows this."""
@@ -234,11 +264,23 @@ class Auditor:
         if shown < last["shown"] and not won:
             self.complain(f"{link}: the meter goes down from {last['shown']} to {shown} without a win")
 
+    def _status(self, link: str, status: Json) -> None:
+        for fault in faults_of_status(status, link):
+            self.complain(f"{link}: {status} {fault}")
+        self.files[link].status = status["state"]
+
     def _state(self, link: str, table: str, state: Json) -> None:
+        """A state is of one moment of the link; on top of that, nobody plays unless the link's status is running."""
         file = self.files[link]
-        del state["at"], state["accepts_play"]
-        if json.dumps(state) not in file.states[table]:
+        accepts, running = state["accepts_play"], file.status == "running"
+        del state["at"]
+        known = {said: json.dumps({**state, "accepts_play": said}) in file.states[table] for said in (True, False)}
+        if not (known[True] or known[False]):
             self.complain(f"{link}: {table} never was at {state}")
+        elif accepts and not (known[True] and running):
+            self.complain(f"{link}: {table} may not play: {state}, status {file.status}")
+        elif not accepts and running and not known[False]:
+            self.complain(f"{link}: {table} may play: {state}, status {file.status}")
         last = file.last_next_seq.get(table, 0)
         if state["next_seq"] < last:
             self.complain(f"{link}: {table} is sent back from seq {last} to {state['next_seq']}")

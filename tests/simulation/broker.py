@@ -1,39 +1,27 @@
 """A broker with what MQTT 3.1.1 promises for QoS 1, and no more.
 
-It keeps persistent sessions, delivers again on reconnection what was not acknowledged, keeps retained messages, sends
-wills, and cuts off whoever's client id is used again. It may crash, with or without its memory; and whatever stands
-between it and the tables may lose, double or hold back an event that it has already confirmed.
+It keeps persistent sessions, delivers again on reconnection what was not acknowledged (as NATS does, in some worlds also
+after a while), has so many on their way to a client and no more, keeps retained messages, sends wills, and cuts off whoever's
+client id is used again. It may crash, with or without its memory; and whatever stands between it and the tables may lose,
+double or hold back an event that it has already confirmed.
 """
 
 import math
-import struct
 from collections import deque
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.network import Pipe
+from tests.simulation.packets import Hello, Sent, matches, publish_packet, read_connect, read_filters, take_packets
 from tests.simulation.trace import Trace
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+IN_FLIGHT_MAX = 100
 CONNACK = b"\x20\x02\x00\x00"
 PINGRESP = b"\xd0\x00"
-
-
-@dataclass(slots=True)
-class Sent:
-    topic: str
-    payload: bytes
-    retain: bool
-
-
-@dataclass(slots=True)
-class Hello:
-    """What a CONNECT says."""
-
-    client_id: str
-    clean: bool
-    keepalive_s: int
-    will: Sent | None
 
 
 @dataclass(slots=True)
@@ -42,16 +30,19 @@ class Session:
     clean: bool
     filters: dict[str, int] = field(default_factory=dict)
     queue: deque[Sent] = field(default_factory=deque)
-    """Not delivered yet: the client is away."""
-    unacknowledged: dict[int, Sent] = field(default_factory=dict)
+    """Not delivered yet: the client is away, or has not acknowledged enough of what came before."""
+    unacknowledged: dict[int, tuple[Sent, float]] = field(default_factory=dict)
+    """By packet id: what it is, and when it was sent last."""
     last_packet_id: int = 0
     peer: "Peer | None" = None
 
 
 class Broker:
-    def __init__(self, loop: VirtualLoop, trace: Trace) -> None:
+    def __init__(self, loop: VirtualLoop, trace: Trace, ack_wait_s: float | None = None) -> None:
+        """After `ack_wait_s` it sends again what was not acknowledged, on the same connection too."""
         self.loop = loop
         self.trace = trace
+        self.ack_wait_s = ack_wait_s
         self.up = True
         self.sessions: dict[str, Session] = {}
         self.retained: dict[str, bytes] = {}
@@ -103,14 +94,19 @@ class Broker:
             self.deliver(session, Sent(sent.topic, sent.payload, retain=False), qos)
 
     def deliver(self, session: Session, sent: Sent, qos: int) -> None:
-        if session.peer is None:
-            if not session.clean and qos:
-                session.queue.append(sent)
-        elif qos == 0:
-            session.peer.publish(0, sent)
-        else:
+        if qos == 0:
+            if session.peer is not None:
+                session.peer.publish(0, sent)
+        elif session.peer is not None or not session.clean:
+            session.queue.append(sent)
+            self.pump(session)
+
+    def pump(self, session: Session) -> None:
+        """As much of what waits as may be on its way."""
+        while session.peer is not None and session.queue and len(session.unacknowledged) < IN_FLIGHT_MAX:
+            sent = session.queue.popleft()
             session.last_packet_id = session.last_packet_id % 65_535 + 1
-            session.unacknowledged[session.last_packet_id] = sent
+            session.unacknowledged[session.last_packet_id] = (sent, self.loop.time())
             session.peer.publish(session.last_packet_id, sent)
 
     def _who_hears(self, topic: str) -> list[tuple[Session, int]]:
@@ -139,11 +135,23 @@ class Broker:
         self.peers.append(peer)
         self.trace.note("broker", f"{hello.client_id} is here")
         peer.pipe.send(CONNACK)
-        for packet_id, sent in session.unacknowledged.items():
-            peer.publish(packet_id, sent)
-        waiting, session.queue = session.queue, deque()
-        for sent in waiting:
-            self.deliver(session, sent, 1)
+        self.send_again(session, older_than_s=0.0)
+        self.pump(session)
+        if self.ack_wait_s is not None:
+            self.loop.call_later(self.ack_wait_s, self._look_after, peer, session)
+
+    def send_again(self, session: Session, older_than_s: float) -> None:
+        """In the order in which they were sent first."""
+        now = self.loop.time()
+        for packet_id, (sent, sent_at) in session.unacknowledged.items():
+            if session.peer is not None and now - sent_at >= older_than_s:
+                session.unacknowledged[packet_id] = (sent, now)
+                session.peer.publish(packet_id, sent)
+
+    def _look_after(self, peer: "Peer", session: Session) -> None:
+        if session.peer is peer and self.ack_wait_s is not None:
+            self.send_again(session, older_than_s=self.ack_wait_s)
+            self.loop.call_later(self.ack_wait_s, self._look_after, peer, session)
 
     def subscribe(self, session: Session, filters: list[tuple[str, int]]) -> None:
         session.filters.update(filters)
@@ -170,7 +178,7 @@ class Broker:
         for peer in list(self.peers):
             peer.end(with_will=False)
         for session in self.sessions.values():
-            held = [*session.unacknowledged.values(), *session.queue]
+            held = [*(sent for sent, _ in session.unacknowledged.values()), *session.queue]
             session.unacknowledged.clear()
             session.queue = deque(held[: len(held) - int(len(held) * forgets)])
         if wiped:
@@ -194,10 +202,12 @@ class Peer:
         self._patience_s = 0.0
         self._heard = False
         self._over = False
+        self._read = bytearray()
 
     def received(self, data: bytes) -> None:
         self._heard = True
-        for first, body in split(data):
+        self._read += data
+        for first, body in take_packets(self._read):
             if self._over:
                 return
             self._take(first, body)
@@ -219,6 +229,7 @@ class Peer:
             self.pipe.send(b"\x40\x02" + body[end : end + 2])
         elif kind == 0x40:
             self.session.unacknowledged.pop(int.from_bytes(body, "big"), None)
+            self.broker.pump(self.session)
         elif kind == 0x80:
             filters = list(read_filters(body))
             self.pipe.send(bytes((0x90, 2 + len(filters))) + body[:2] + bytes(qos for _, qos in filters))
@@ -256,56 +267,3 @@ class Peer:
             self.broker.loop.call_later(self._patience_s, self._listen)
         else:
             self.end(with_will=True)
-
-
-# Packets as a broker writes and reads them; they always come whole.
-
-
-def publish_packet(packet_id: int, sent: Sent) -> bytes:
-    """Without a packet id it is QoS 0."""
-    topic = sent.topic.encode()
-    body = struct.pack(">H", len(topic)) + topic + (struct.pack(">H", packet_id) if packet_id else b"") + sent.payload
-    length, left = bytearray(), len(body)
-    while left > 127:
-        length.append(left & 127 | 128)
-        left >>= 7
-    length.append(left)
-    return bytes((0x30 | (2 if packet_id else 0) | sent.retain,)) + bytes(length) + body
-
-
-def split(data: bytes) -> Iterator[tuple[int, bytes]]:
-    start = 0
-    while start < len(data):
-        first, length, shift, place = data[start], 0, 0, start + 1
-        while True:
-            byte = data[place]
-            length |= (byte & 127) << shift
-            shift, place = shift + 7, place + 1
-            if byte < 128:
-                break
-        start = place + length
-        yield first, data[place:start]
-
-
-def read_connect(body: bytes) -> Hello:
-    flags, keepalive_s = struct.unpack_from(">BH", body, 7)
-    fields, start = [], 10
-    while start < len(body):
-        end = start + 2 + int.from_bytes(body[start : start + 2], "big")
-        fields.append(body[start + 2 : end])
-        start = end
-    will = Sent(fields[1].decode(), fields[2], retain=bool(flags & 0x20)) if flags & 0x04 else None
-    return Hello(fields[0].decode(), bool(flags & 0x02), keepalive_s, will)
-
-
-def read_filters(body: bytes) -> Iterator[tuple[str, int]]:
-    start = 2
-    while start < len(body):
-        end = start + 2 + int.from_bytes(body[start : start + 2], "big")
-        yield body[start + 2 : end].decode(), body[end]
-        start = end + 1
-
-
-def matches(wanted: str, topic: str) -> bool:
-    parts, given = wanted.split("/"), topic.split("/")
-    return len(parts) == len(given) and all(part in ("+", level) for part, level in zip(parts, given, strict=True))

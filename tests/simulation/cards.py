@@ -24,12 +24,14 @@ def rank_of(cards: list[str]) -> str:
     return "straight" if run else "none"
 
 
-def deal(chance: random.Random, game: str, seated: list[int]) -> tuple[dict[int, list[str]], list[str]]:
+def deal(
+    chance: random.Random, game: str, seated: list[int], *, stacked: bool = False
+) -> tuple[dict[int, list[str]], list[str]]:
     """Cards for everyone from one deck; in every third round a deck that was stacked for Straight Flushes."""
     own, common = CARDS[game]
     hands: dict[int, list[str]] = {}
     community: list[str] = []
-    if chance.random() < 0.35:
+    if stacked or chance.random() < 0.35:
         suit = chance.choice("shdc")
         if common:
             start = chance.choice([own, *range(own, 12 - own), 9])  # the last two windows end with the Ace

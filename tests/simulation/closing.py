@@ -1,6 +1,7 @@
 """The last audit: everybody has had his say, nothing is under way, and now everything must be there."""
 
 import json
+from itertools import pairwise
 
 from jackpot.cli.verify import LANGUAGE
 from jackpot.ledger.replay import Replay, StoredEvent
@@ -9,11 +10,15 @@ from tests.simulation.broker import Broker
 from tests.simulation.database import Database
 from tests.simulation.ledger import LinkRow
 
+REMINDED_S = 10.0 + 2.0
+"""How often a table must hear of an award that is not paid, and what may come on top of it."""
 ACCOUNTS = ("wagered", "recoverable", "pool", "reserve", "house", "awarded")
 
 
-def close_audit(auditor: Auditor, broker: Broker, database: Database) -> None:
+def close_audit(auditor: Auditor, broker: Broker, database: Database, calm_since: float) -> None:
     everything_is_answered(auditor)
+    tables_are_reminded(auditor, calm_since)
+    nothing_is_left_behind(auditor, broker)
     for link, file in auditor.files.items():
         claims_are_paid(auditor, file)
         what_is_retained_is_true(auditor, broker, file)
@@ -29,6 +34,35 @@ def everything_is_answered(auditor: Auditor) -> None:
     for id_, record in auditor.recorded.items():
         if id_ not in auditor.told:
             auditor.complain(f"{record.table} was never told what became of {record.event}")
+
+
+def tables_are_reminded(auditor: Auditor, since: float) -> None:
+    """Of every award, until it is paid."""
+    for award, paid_at in auditor.paid_at.items():
+        made_at = max(since, auditor.made_at[award])
+        heard = [at for at in auditor.noticed[award] if made_at <= at < paid_at]
+        silence_s = max((later - at for at, later in pairwise([made_at, *heard, paid_at])), default=0.0)
+        if silence_s > REMINDED_S:
+            auditor.complain(f"nobody spoke of {award} for {silence_s:.1f} s, and it was not paid")
+
+
+def nothing_is_left_behind(auditor: Auditor, broker: Broker) -> None:
+    """Of events: whatever a controller was brought is answered, and acknowledged."""
+    for name, session in broker.sessions.items():
+        if name.startswith("jackpot-") and (session.unacknowledged or session.queue):
+            auditor.complain(f"{name} has not acknowledged {len(session.unacknowledged) + len(session.queue)} messages")
+
+
+def suspension_is_said(auditor: Auditor, broker: Broker, file: LinkFile) -> None:
+    """In fine weather, a moment after a person has suspended the link."""
+    below = f"jackpot/v1/{file.books.link}"
+    status = json.loads(broker.retained.get(f"{below}/status", b"{}"))
+    if not file.books.suspended or (status.get("state"), status.get("reason")) != ("suspended", "it had to be"):
+        auditor.complain(f"{below} is suspended: {file.books.suspended}, and its status is left at {status}")
+    for table in file.books.tables:
+        state = json.loads(broker.retained.get(f"{below}/tables/{table}/state", b"{}"))
+        if state.get("accepts_play") is not False:
+            auditor.complain(f"{below} is suspended, and {table} may play: {state}")
 
 
 def claims_are_paid(auditor: Auditor, file: LinkFile) -> None:

@@ -77,7 +77,7 @@ class Daemon:
         if not self.dead:
             self.process.kill()
             self.network.cut(self.process, silently=silently)
-            self.database.cut(self.process)
+            self.database.cut(self.process, silently=silently)
             self._start_later()
 
     def close(self) -> None:
@@ -131,6 +131,17 @@ class Daemon:
         return self._now() + dt.timedelta(seconds=self.clock_off_s)
 
     def _at_point(self, point: str) -> None:
-        if point == self.die_at and not self.process.killed:
+        if self.process.killed:
+            return
+        if point == self.die_at:
             self.kill()
             raise Killed(point)
+        if point == "begun" and self.die_at == "written":
+            # While the batch is on its way, executed, or answered.
+            self.die_at = None
+            moment_s = self.database.arrival(self.process) - self.loop.time()
+            self.loop.call_later(moment_s, self._die, self.process, context=self._context)
+
+    def _die(self, process: Process) -> None:
+        if self.process is process:
+            self.kill(silently=True)

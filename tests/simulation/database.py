@@ -61,10 +61,12 @@ class Database(Ledger):
     def block(self, process: Process, seconds: float) -> None:
         self._blocked_until[process.name] = self.loop.time() + seconds
 
-    def cut(self, process: Process) -> None:
+    def cut(self, process: Process, *, silently: bool = False) -> None:
+        """The process is gone; if its machine is too, so is what had not left it."""
         for connection in self._connections:
             if connection.process is process:
                 connection.closed = True
+                connection.lost = silently and self._chance.random() < 0.5
 
     # The way there and back.
 
@@ -117,6 +119,8 @@ class Connection:
         self.database = database
         self.process = process
         self.closed = False
+        self.lost = False
+        """With all that was on its way."""
         self._waiting: list[asyncio.Future[Any]] = []
 
     def is_closed(self) -> bool:
@@ -166,6 +170,8 @@ class Connection:
 
     def _arrive(self, question: Callable[[], T], answer: "asyncio.Future[T]", fate: str) -> None:
         database = self.database
+        if self.lost:
+            return None
         if not database.up:
             return _fail(answer, Unknown("the server is gone"))
         if fate == "lost_before":

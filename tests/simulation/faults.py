@@ -20,6 +20,8 @@ from jackpot.link.commands import (
 from tests.simulation.daemon import Daemon
 from tests.simulation.database import Mischief
 from tests.simulation.loop import Process
+from tests.simulation.network import DOWN, UP
+from tests.simulation.plan import terms
 from tests.simulation.tables import Table
 
 if TYPE_CHECKING:
@@ -50,21 +52,7 @@ KINDS = (
     "conclude_a_round",
 )
 """The faults, by their names: each is a method of the weather."""
-POINTS = ("received", "begun", "committed", "replied", "acknowledged")
-
-
-def terms(chance: random.Random) -> dict[str, Any]:
-    """What a link runs by: small resets and odd rates, so that reserves run dry and cents are left over."""
-    reset = chance.choice([10_000_000, 50_000, 1_009, 101, 0])
-    return {
-        "currency": "SGD",
-        "unit_cents": chance.choice([500, 500, 3]),
-        "increment_bp": chance.choice([2_500, 9_000, 333, 1]),
-        "reserve_bp": chance.choice([310, 1_000, 17, 0]),
-        "reset_cents": reset,
-        "shared_straight_flush": chance.choice(["successive", "reset_amount"]),
-        "ceiling_cents": chance.choice([None, None, reset + 1, reset + 9_000]),
-    }
+POINTS = ("received", "begun", "written", "committed", "replied", "acknowledged")
 
 
 class Weather:
@@ -77,13 +65,15 @@ class Weather:
         self.happened: Counter[str] = Counter()
         self.closing = False
         self.kinds: Sequence[str] = chance.sample(KINDS, chance.randint(6, len(KINDS)))
-        busy_s = min(world.day_s, 3_600.0)
+        busy_s = min(world.plan.day_s, 3_600.0)
         self.every_s = busy_s / chance.choice([5, 12, 30])
         if only:
             self.kinds = [kind for kind in KINDS if kind in only]
             self.every_s = busy_s / 30
         losses = [0, 5, 40]
         self.lost, self.doubled, self.held_back = (chance.choice(losses) for _ in range(3))
+        if world.plan.trusting:
+            self.lost = self.held_back = 0
         self._commands = 0
 
     async def run(self) -> None:
@@ -110,7 +100,7 @@ class Weather:
         return [0.0]
 
     def _delay_s(self) -> float:
-        return self.chance.choice([self.chance.uniform(0, 1), self.chance.uniform(0, self.world.day_s)])
+        return self.chance.choice([self.chance.uniform(0, 1), self.chance.uniform(0, self.world.plan.day_s)])
 
     def _later(self, seconds: float, callback: Callable[[], None]) -> None:
         self.world.loop.call_later(self.chance.uniform(0.1, seconds), callback)
@@ -182,7 +172,7 @@ class Weather:
             self._later(60, lambda: daemon.kill() if daemon.process is process else None)
 
     def cut_a_daemon_off_the_broker(self) -> None:
-        self.world.network.block(self._daemon().process, self.chance.uniform(0, 30))
+        self.world.network.block(self._daemon().process, self.chance.uniform(0, 30), self._ways())
 
     def cut_a_daemon_off_the_database(self) -> None:
         self.world.database.block(self._daemon().process, self.chance.uniform(0, 30))
@@ -202,8 +192,10 @@ class Weather:
 
     def crash_the_broker(self) -> None:
         if self.world.broker.up:
-            wiped = self.chance.random() < 0.2
-            self.world.broker.crash(forgets=self.chance.choice([0.0, 0.5, 1.0]), wiped=wiped)
+            forgets, wiped = self.chance.choice([0.0, 0.5, 1.0]), self.chance.random() < 0.2
+            if self.world.plan.trusting:
+                forgets, wiped = 0.0, False
+            self.world.broker.crash(forgets=forgets, wiped=wiped)
             self._later(20, self.world.broker.start)
 
     def crash_the_database(self) -> None:
@@ -238,8 +230,11 @@ class Weather:
         self._stop(self._table().process)
 
     def cut_a_table_off(self) -> None:
-        seconds = self.chance.choice([self.chance.uniform(0, 30), self.chance.uniform(0, self.world.day_s)])
-        self.world.network.block(self._table().process, seconds)
+        seconds = self.chance.choice([self.chance.uniform(0, 30), self.chance.uniform(0, self.world.plan.day_s)])
+        self.world.network.block(self._table().process, seconds, self._ways())
+
+    def _ways(self) -> Sequence[str]:
+        return self.chance.choice([(UP, DOWN), (UP,), (DOWN,)])
 
     # People.
 
@@ -254,8 +249,11 @@ class Weather:
 
     def suspend_for_a_while(self) -> None:
         link = self._link()
+        self.suspend(link)
+        self._later(20, lambda: None if self.closing else self.resume(link))
+
+    def suspend(self, link: str) -> None:
         self._ask(link, LinkSuspended)
-        self._later(20, lambda: self.resume(link))
 
     def resume(self, link: str) -> None:
         self._ask(link, LinkResumed)

@@ -1,14 +1,17 @@
-"""Connections between processes and the broker: bytes arrive in order, late, or not at all."""
+"""Connections between processes and the broker: bytes arrive in order, in pieces, late, or not at all."""
 
 import asyncio
+import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import Any, Protocol
 
 from tests.simulation.loop import Process, VirtualLoop
 
 CONNECT_TIMEOUT_S = 5.0
+UP, DOWN = "up", "down"
+"""To the broker, and from it."""
 
 
 class Listener(Protocol):
@@ -36,8 +39,9 @@ class Pipe(asyncio.Transport):
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if self.open and not self.process.killed:
-            self._up_at = self.network.arrival(self.process, self._up_at)
-            self.network.loop.call_at(self._up_at, self._received, bytes(data), context=self.network.context)
+            for piece in self.network.pieces(bytes(data)):
+                self._up_at = self.network.arrival(self.process, UP, self._up_at)
+                self.network.loop.call_at(self._up_at, self._received, piece, context=self.network.context)
 
     def is_closing(self) -> bool:
         return not self.open
@@ -60,14 +64,19 @@ class Pipe(asyncio.Transport):
     # The broker's end.
 
     def send(self, data: bytes, on_arrival: Callable[[], None] | None = None) -> None:
+        """`on_arrival` is called when the last of it is there."""
         if self.open:
-            self._down_at = self.network.arrival(self.process, self._down_at)
-            self._later(self._deliver, data, on_arrival)
+            *pieces, last = self.network.pieces(data)
+            for piece in pieces:
+                self._down_at = self.network.arrival(self.process, DOWN, self._down_at)
+                self._later(self._deliver, piece, None)
+            self._down_at = self.network.arrival(self.process, DOWN, self._down_at)
+            self._later(self._deliver, last, on_arrival)
 
     def close(self) -> None:
         """The broker ends it; the client hears of it after what was sent."""
         if self.open:
-            self._down_at = self.network.arrival(self.process, self._down_at)
+            self._down_at = self.network.arrival(self.process, DOWN, self._down_at)
             self._later(self._broken)
             self.listener = None
 
@@ -91,7 +100,7 @@ class Pipe(asyncio.Transport):
         self.process.loop.call_at(self._down_at, callback, *args, context=self.process.context)
 
     def _tell_the_broker(self) -> None:
-        self._up_at = self.network.arrival(self.process, self._up_at)
+        self._up_at = self.network.arrival(self.process, UP, self._up_at)
         self.network.loop.call_at(self._up_at, self._lost, context=self.network.context)
 
     def _received(self, data: bytes) -> None:
@@ -117,9 +126,10 @@ class Pipe(asyncio.Transport):
 
 
 class Network:
-    """Every process has its own way to the broker, which can be blocked for a while."""
+    """Every process has its own way to the broker and back; each direction can be blocked for a while."""
 
-    def __init__(self, loop: VirtualLoop, chance: random.Random, typical_s: float) -> None:
+    def __init__(self, loop: VirtualLoop, chance: random.Random, typical_s: float, torn: float = 0.0) -> None:
+        """`typical_s` is how long one way takes; so many of the writes do not arrive in one piece."""
         self.loop = loop
         self.context = copy_context()  # nobody's: the network runs whoever is stopped
         self.accept: Callable[[Pipe], Listener | None] = lambda _: None
@@ -127,27 +137,38 @@ class Network:
         self.broker_up: Callable[[], bool] = lambda: True
         self._chance = chance
         self._typical_s = typical_s
+        self._torn = torn
         self.on_connect: Callable[[Process], None] = lambda _: None
         """Hears who is about to connect, and may still stop it."""
-        self._blocked_until: dict[str, float] = {}
+        self._blocked_until: dict[tuple[str, str], float] = {}
         self._pipes: list[Pipe] = []
         loop.connect = self.connect
 
-    def arrival(self, process: Process, after: float) -> float:
+    def arrival(self, process: Process, way: str, after: float) -> float:
         takes_s = self._chance.expovariate(1 / self._typical_s)
-        return max(after, self._blocked_until.get(process.name, 0.0), self.loop.time() + takes_s)
+        return max(after, self._blocked_until.get((process.name, way), 0.0), self.loop.time() + takes_s)
 
-    def block(self, process: Process, seconds: float) -> None:
+    def pieces(self, data: bytes) -> list[bytes]:
+        if len(data) < 2 or self._chance.random() >= self._torn:
+            return [data]
+        places = sorted({0, len(data), *(self._chance.randrange(1, len(data)) for _ in range(2))})
+        return [data[start:end] for start, end in itertools.pairwise(places)]
+
+    def block(self, process: Process, seconds: float, ways: Sequence[str] = (UP, DOWN)) -> None:
         """What is sent from now on arrives when it is over, if the connection lives so long."""
-        self._blocked_until[process.name] = self.loop.time() + seconds
+        for way in ways:
+            self._blocked_until[process.name, way] = self.loop.time() + seconds
 
     def reaches_broker(self, process: Process) -> bool:
-        return self.broker_up() and self._blocked_until.get(process.name, 0.0) <= self.loop.time()
+        return self.broker_up() and not self._blocked(process)
+
+    def _blocked(self, process: Process) -> bool:
+        return any(self._blocked_until.get((process.name, way), 0.0) > self.loop.time() for way in (UP, DOWN))
 
     async def connect(self, process: Process, client: asyncio.Protocol) -> None:
         self.on_connect(process)
         await asyncio.sleep(self._chance.expovariate(1 / self._typical_s))
-        if self._blocked_until.get(process.name, 0.0) > self.loop.time():
+        if self._blocked(process):
             await asyncio.sleep(CONNECT_TIMEOUT_S)
             raise TimeoutError("no route to the broker")
         pipe = Pipe(self, process, client)

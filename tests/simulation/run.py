@@ -11,7 +11,8 @@ from itertools import combinations, count, cycle, islice
 
 from jackpot.leader import LEASE_S
 from tests.simulation.faults import KINDS
-from tests.simulation.world import Plan, Verdict, play
+from tests.simulation.plan import Plan, Verdict
+from tests.simulation.world import play
 
 DAYS_OF_A_WORLD = 5.0
 PAIRS = random.Random(1).sample([*combinations(KINDS, 2)], len(KINDS) * (len(KINDS) - 1) // 2)

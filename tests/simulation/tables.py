@@ -6,19 +6,59 @@ A table that crashes loses its memory but not its journal. Percentage hands are 
 import asyncio
 import datetime as dt
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from jackpot import config as configuration
 from jackpot.floor.journal import MemoryJournal
 from jackpot.floor.table import TableController
+from jackpot.link.refusals import NOT_RECORDED
 from jackpot.wire.broker import Broker
 from tests.simulation.cards import CARDS, MULTIPLIER_MAX, ORDERED_DECK, deal
 from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.network import Network
 
 BROKER = Broker("broker", 1883)
+REMINDERS, REMINDED_WITHIN_S = 3, 45.0
+
+
+class Controller(TableController):
+    """Tells of every notice. One that trusts its broker does not say again what the broker has: QoS 1 is a promise, too."""
+
+    def __init__(self, *about: Any, trusts: bool, on_notice: Callable[[str], None], **more: Any) -> None:
+        super().__init__(*about, **more)
+        self._trusts = trusts
+        self._not_recorded = False
+        self._hear_notice = on_notice
+
+    def _on_notice(self, award: dict[str, Any]) -> None:
+        super()._on_notice(award)
+        self._hear_notice(award["award"])
+
+    def _on_reply(self, reply: dict[str, Any]) -> None:
+        super()._on_reply(reply)
+        if reply.get("code") in NOT_RECORDED:
+            self._not_recorded = True
+        elif not self._journal.unanswered():
+            self._not_recorded = False
+
+    def _send_again(self) -> None:
+        """What was answered, and not for good, must be said again by anybody."""
+        if self._not_recorded or not self._trusts:
+            super()._send_again()
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    slips: int
+    """How many of a hundred things said are wrong."""
+    pace: float
+    """How many seconds a dealer's second has."""
+    trusts: bool
+    """Whether they leave to the broker what the broker has."""
 
 
 class Table:
@@ -33,10 +73,8 @@ class Table:
         *,
         link: str,
         configured: configuration.Table,
-        slips: int,
-        pace: float,
+        habits: Habits,
     ) -> None:
-        """`slips`: how many of a hundred things said are wrong; `pace`: how many seconds a dealer's second has."""
         self.loop = loop
         self.chance = chance
         self.network = network
@@ -44,12 +82,11 @@ class Table:
         self._now = now
         self.link, self.table = link, configured.id
         self.game, self.positions = configured.game, configured.positions
-        self.slips = slips
-        self.pace = pace
+        self.habits = habits
         self.journal = MemoryJournal()
         self.rounds = 0
         self.closing = False
-        """The house closes: play the round to its end, quickly, and open no other."""
+        """The house closes: play the round to its end, quickly, and one more, with a Straight Flush."""
         self.done = False
         self._awards_of_others: deque[dict[str, Any]] = deque(maxlen=5)
         self.process = Process(self.table, loop)
@@ -81,10 +118,14 @@ class Table:
 
     async def _live(self) -> None:
         self.unpaid: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self.controller = TableController(
+        self.notices: Counter[str] = Counter()
+        self._noticed = asyncio.Event()
+        self.controller = Controller(
             BROKER,
             self.link,
             self.table,
+            trusts=self.habits.trusts,
+            on_notice=self._hear_notice,
             journal=self.journal,
             on_award=self.unpaid.put_nowait,
             on_lost=self._nothing_is_lost,
@@ -96,8 +137,13 @@ class Table:
             while not self.closing:
                 await self._play()
                 await self._pause(2.0)
+            await self._play(last=True)
             self.done = True
             await paying
+
+    def _hear_notice(self, award: str) -> None:
+        self.notices[award] += 1
+        self._noticed.set()
 
     def _nothing_is_lost(self, seqs: range) -> None:
         raise AssertionError(f"{self.table} was answered {seqs}, and the link does not know them")
@@ -114,15 +160,23 @@ class Table:
     async def _pay(self) -> None:
         while True:
             award = await self.unpaid.get()
-            await self._pause(3.0)
+            await (self._wait_for_reminders(award["award"]) if self.closing else self._pause(3.0))
             await self._say("award.paid", award["round"], award=award["award"])
+
+    async def _wait_for_reminders(self, award: str) -> None:
+        """In fine weather there is time to see that they come, and the auditor sees how often."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REMINDED_WITHIN_S):
+                while self.notices[award] < REMINDERS:
+                    self._noticed.clear()
+                    await self._noticed.wait()
 
     def _name(self) -> str:
         return f"r{self.rounds}" if self.rounds else ""
 
     # One round.
 
-    async def _play(self) -> None:
+    async def _play(self, *, last: bool = False) -> None:
         self.rounds += 1
         round_ = self._name()
         opened = await self._say("round.opened", round_)
@@ -137,15 +191,15 @@ class Table:
                 await self._pause(0.5)
         if self.chance.random() < 0.1:
             await self._say("wager.cancelled", round_, position=seated.pop())
-        if self.chance.random() < 0.03:
+        if self.chance.random() < 0.03 and not last:
             await self._say("round.voided", round_, reason="5.1 before closing")
             return
         await self._say("round.closed", round_)
         await self._pause(1.0)
-        await self._show_hands(round_, seated)
+        await self._show_hands(round_, seated, deal(self.chance, self.game, seated, stacked=last))
         # The end of a round can take its time: others who were entered later must wait.
         await self._pause(self.chance.choice([0.5, 1.0, 8.0]))
-        if self.chance.random() < 0.12:
+        if self.chance.random() < 0.12 and not last:
             await self._say("round.voided", round_, reason="5.1")
             return
         await self._say("round.settled", round_)
@@ -157,8 +211,8 @@ class Table:
         most = MULTIPLIER_MAX[self.game]
         return {"multiplier": self.chance.randint(1, most)} if self.chance.random() < 0.8 else {}
 
-    async def _show_hands(self, round_: str, seated: list[int]) -> None:
-        hands, community = deal(self.chance, self.game, seated)
+    async def _show_hands(self, round_: str, seated: list[int], dealt: tuple[dict[int, list[str]], list[str]]) -> None:
+        hands, community = dealt
         for position in seated:
             what = self.chance.random()
             if what < 0.05:
@@ -184,7 +238,7 @@ class Table:
         return await self._post(type_, round_, **fields)
 
     def _post(self, type_: str, round_: str | None, **fields: Any) -> "asyncio.Future[dict[str, Any]]":
-        if self.chance.randrange(100) < self.slips:
+        if self.chance.randrange(100) < self.habits.slips:
             self._cheat()
         return self.controller.post(type_, round_, **fields)
 
@@ -212,4 +266,4 @@ class Table:
 
     async def _pause(self, seconds: float) -> None:
         hurry = 0.1 if self.closing else 1.0
-        await asyncio.sleep(self.pace * seconds * self.chance.uniform(0.5, 1.5) * hurry)
+        await asyncio.sleep(self.habits.pace * seconds * self.chance.uniform(0.5, 1.5) * hurry)

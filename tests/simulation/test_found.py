@@ -26,16 +26,18 @@ from jackpot.link.parameters import Parameters
 from jackpot.link.state import LinkState, Past, RoundKey
 from jackpot.sitting import Arrival, Order
 from tests.ledger.desks import Said
-from tests.simulation.broker import Broker, Sent
+from tests.simulation.broker import Broker
 from tests.simulation.daemon import Daemon
 from tests.simulation.database import Database
 from tests.simulation.ledger import written
 from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.network import Network
+from tests.simulation.packets import Sent
+from tests.simulation.plan import START, Plan
 from tests.simulation.stage import set_stage
 from tests.simulation.tables import BROKER
 from tests.simulation.trace import Trace
-from tests.simulation.world import START, Plan, World
+from tests.simulation.world import World
 
 LINK, TABLE = "megalink", "BE-01"
 AT = "2026-11-16T02:00:00.000Z"

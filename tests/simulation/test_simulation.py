@@ -7,9 +7,10 @@ import sys
 import pytest
 
 from tests.simulation.faults import Weather
+from tests.simulation.plan import Plan
 from tests.simulation.planted import PLANTED
 from tests.simulation.run import explained
-from tests.simulation.world import Plan, play
+from tests.simulation.world import play
 
 
 @pytest.mark.parametrize("seed", range(1, 11))
@@ -29,7 +30,9 @@ def test_the_auditor_has_nothing_to_complain_of_for_long() -> None:
 
 def test_a_seed_gives_the_same_world_in_every_process() -> None:
     here = play(Plan(5))
-    script = "from tests.simulation.world import Plan, play; print(play(Plan(5)).trace)"
+    script = (
+        "from tests.simulation.plan import Plan; from tests.simulation.world import play; print(play(Plan(5)).trace)"
+    )
     for hash_seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         argv = [sys.executable, "-c", script]

@@ -3,92 +3,56 @@
 import asyncio
 import datetime as dt
 import json
-import random
 from collections import Counter
-from dataclasses import dataclass
 
 import pytest
 
-from jackpot import config as configuration
-from jackpot.link.parameters import Reading
 from tests.simulation.auditor import Auditor
 from tests.simulation.broker import Broker
-from tests.simulation.cards import CARDS
-from tests.simulation.closing import close_audit
+from tests.simulation.closing import close_audit, suspension_is_said
 from tests.simulation.daemon import Daemon
 from tests.simulation.database import Database, Mischief
-from tests.simulation.faults import Weather, terms
+from tests.simulation.faults import Weather
 from tests.simulation.ledger import Row
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.network import Network
+from tests.simulation.plan import Plan, Verdict
 from tests.simulation.rogue import Rogue
 from tests.simulation.sign import Sign
 from tests.simulation.stage import set_stage
-from tests.simulation.tables import Table
+from tests.simulation.tables import Habits, Table
 from tests.simulation.trace import Trace
 
-START = dt.datetime(2026, 11, 16, 21, 59, tzinfo=dt.UTC)
-"""A minute before a gaming day ends."""
-DAY_S, SHORT_DAY_S = 86_400.0, 120.0
-"""Of most days two minutes are played, and all calendars skip the rest; the product's own timers never know."""
-DEALERS_PACE = 20.0
-"""Of whole days: a round takes minutes."""
 PATIENCE_S = 400.0
+SETTLED_AFTER_S = 20.0
+"""When the weather is fine again, and all that was dead or stopped has had its time to come back."""
 COMPLAINTS_MAX = 5
-SHARED = 0.3
-"""How many of the worlds have three daemons that share the links; in the others one of two leads and one stands by."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Of one world: it comes out the same whenever it is played."""
-
-    seed: int
-    days: float = 1.0
-    only: tuple[str, ...] = ()
-    """The faults that may happen, if not all."""
-    whole: bool = False
-    """Days of 24 hours, at a dealer's true pace: what is held back may come a day later, to a lease of four seconds."""
-
-
-@dataclass
-class Verdict:
-    plan: Plan
-    complaints: list[str]
-    last: list[str]
-    """The end of the trace, if there are complaints."""
-    trace: str
-    """The hash of all that happened."""
-    counts: Counter[str]
-    played_s: float
-    """By the product's own timers."""
-    latest_s: float
-    """The longest time that a message was held back on its way."""
 
 
 class World:
     def __init__(self, plan: Plan, loop: VirtualLoop) -> None:
         self.plan = plan
-        self.day_s = DAY_S if plan.whole else SHORT_DAY_S
         self.loop = loop
         self.trace = Trace(loop.time)
         self.complaints: list[str] = []
         self._enough = asyncio.Event()
         self._over = False
-        chance = self.chance("world")
-        self.shared = self.chance("share").random() < SHARED
-        self.config = self._configured(chance)
-        self.network = Network(loop, self.chance("network"), chance.choice([0.002, 0.02, 0.1]))
-        self.broker = Broker(loop, self.trace)
+        chance = plan.chance("world")
+        self.config = plan.configuration(chance)
+        self.network = Network(
+            loop, plan.chance("network"), chance.choice([0.002, 0.02, 0.1]), torn=chance.choice([0.0, 0.0, 0.05, 0.5])
+        )
+        self.broker = Broker(loop, self.trace, ack_wait_s=chance.choice([None, None, 1.0, 5.0]))
         self.network.accept = self.broker.accept
         self.network.broker_up = lambda: self.broker.up
-        self.database = Database(loop, self.trace, self.chance("database"), chance.choice([0.002, 0.02, 0.1]))
+        self.database = Database(loop, self.trace, plan.chance("database"), chance.choice([0.002, 0.02, 0.1]))
         self.auditor = Auditor(
             {
                 link.id: {table.id: (table.game, table.positions) for table in self.config.tables_of(link.id)}
                 for link in self.config.links
             },
             self.complain,
+            loop.time,
         )
         self.broker.on_publish = self._published
         self.broker.on_deliver = self.auditor.delivered
@@ -96,13 +60,9 @@ class World:
         self.database.on_intruder = self.complain
         self.daemons: list[Daemon] = []
         self.tables: list[Table] = []
-        self.weather = Weather(self, self.chance("weather"), plan.only)
+        self.weather = Weather(self, plan.chance("weather"), plan.only)
         self.broker.fates = self.weather.fates
         loop.set_exception_handler(lambda _, about: self.complain(f"{about['message']}: {about.get('exception')!r}"))
-
-    def chance(self, name: str) -> random.Random:
-        """A source of chance for each part, so that none disturbs another."""
-        return random.Random(f"{self.plan.seed} {name}")
 
     def complain(self, what: str) -> None:
         self.trace.note("auditor", what)
@@ -122,31 +82,12 @@ class World:
         self.rogue.saw(link, rows)
 
     def now(self) -> dt.datetime:
-        days, seconds = divmod(self.loop.time(), self.day_s)
-        return START + dt.timedelta(days=days, seconds=seconds)
-
-    def _configured(self, chance: random.Random) -> configuration.Config:
-        links = ["megalink", "minor"][: chance.choice([1, 1, 2])]
-        if self.shared:
-            links = ["megalink", "minor", "third", "fourth"][: chance.randint(2, 4)]
-        tables = []
-        for number in range(chance.randint(len(links) + 1, 5)):
-            game = chance.choice(list(CARDS))
-            tables.append(
-                configuration.Table(
-                    id=f"T-{number}", link=links[number % len(links)], game=game, positions_given=chance.randint(2, 6)
-                )
-            )
-        tables.append(configuration.Table(id="FAR-01", game="fast-action-roulette"))
-        return configuration.Config(
-            leases=configuration.Leases(share=self.shared),
-            links=tuple(_link(name, chance) for name in links),
-            tables=tuple(tables),
-        )
+        return self.plan.calendar(self.loop.time())
 
     def _open_the_house(self) -> None:
-        chance = self.chance("floor")
-        for name in "ABC" if self.shared else "AB":
+        plan = self.plan
+        chance = plan.chance("floor")
+        for name in "ABC" if self.plan.shared else "AB":
             daemon = Daemon(
                 name,
                 self.loop,
@@ -158,25 +99,24 @@ class World:
                 complain=self.complain,
             )
             self.daemons.append(daemon)
-        slips = chance.choice([0, 2, 10])
-        pace = DEALERS_PACE if self.plan.whole else 1.0
+        habits = Habits(slips=chance.choice([0, 2, 10]), pace=plan.pace, trusts=plan.trusting)
         for table in self.config.tables:
             if table.link is not None:
-                dealer = self.chance(table.id)
+                dealer = plan.chance(table.id)
                 place = Table(
-                    self.loop, dealer, self.network, self.now, link=table.link, configured=table, slips=slips, pace=pace
+                    self.loop, dealer, self.network, self.now, link=table.link, configured=table, habits=habits
                 )
                 self.tables.append(place)
         self.sign = Sign(self.loop, self.auditor.shown)
         places = [(table.link, table.table) for table in self.tables]
-        self.rogue = Rogue(self.loop, self.chance("rogue"), places, pace * chance.choice([5.0, 20.0, 1_000.0]))
+        self.rogue = Rogue(self.loop, plan.chance("rogue"), places, plan.pace * chance.choice([5.0, 20.0, 1_000.0]))
 
     # The days.
 
     async def run(self) -> Verdict:
         self._open_the_house()
         weather = self.loop.create_task(self.weather.run())
-        if not await self._complained_within(self.plan.days * self.day_s):
+        if not await self._complained_within(self.plan.days * self.plan.day_s):
             self._clear_up()
             await self._come_to_rest()
         self._over = True
@@ -199,6 +139,7 @@ class World:
     def _clear_up(self) -> None:
         """The weather is fine, the house closes: whatever is due must come in the end."""
         self.trace.note("world", "closes")
+        self._closed_at = self.loop.time()
         self.weather.closing = self.rogue.closing = True
         self.network.on_connect = lambda _: None
         self.database.mischief = Mischief()
@@ -231,10 +172,21 @@ class World:
                 self.complain(f"this never came to its end: {self._under_way()}")
                 return
         handed_over = self.database.handed_over
-        if not await self._complained_within(12.0):
+        if await self._rehearse_a_suspension() and not await self._complained_within(12.0):
             if self.database.handed_over != handed_over:
                 self.complain("links are handed to and fro though each daemon has its share")
-            close_audit(self.auditor, self.broker, self.database)
+            close_audit(self.auditor, self.broker, self.database, calm_since=self._closed_at + SETTLED_AFTER_S)
+
+    async def _rehearse_a_suspension(self) -> bool:
+        """Everybody is told, and told when it is over. False if there is a complaint."""
+        for ask in (self.weather.suspend, self.weather.resume):
+            for link in self.auditor.files:
+                ask(link)
+            if await self._complained_within(3.0):
+                return False
+            for file in self.auditor.files.values() if ask == self.weather.suspend else ():
+                suspension_is_said(self.auditor, self.broker, file)
+        return not self.complaints
 
     def _under_way(self) -> list[str]:
         found = [f"{table.table} plays" for table in self.tables if not table.done]
@@ -242,7 +194,7 @@ class World:
         found += [f"the rogue waits for {lie}" for lie in self.rogue.open]
         found += [f"nobody answers {row}" for row in self.database.requests.values() if row["answer"] is None]
         led = self.database.led_by()
-        if self.shared and max(led.values(), default=0) - min(led[d.process.name] for d in self.daemons) > 1:
+        if self.plan.shared and max(led.values(), default=0) - min(led[d.process.name] for d in self.daemons) > 1:
             found.append(f"links are not shared evenly: {led}")
         for file in self.auditor.files.values():
             books = file.books
@@ -274,11 +226,6 @@ class World:
             }
         )
         return counts + self.weather.happened
-
-
-def _link(name: str, chance: random.Random) -> configuration.Link:
-    agreed = terms(chance)
-    return configuration.Link(id=name, **{**agreed, "shared_straight_flush": Reading(agreed["shared_straight_flush"])})
 
 
 def play(plan: Plan) -> Verdict:

@@ -183,3 +183,27 @@ async def test_whoever_vouches_no_longer_once_it_is_connected_says_nothing_and_l
         assert before
         assert not any(before)
         assert last == [b"jackpot/v1/megalink/status"]
+
+
+async def test_a_status_is_said_again_as_it_was_said_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+
+    async def talk(reader: StreamReader, writer: StreamWriter) -> None:
+        await greet(reader, writer)
+        while True:
+            _, body = await read_packet(reader)
+            told.put_nowait(json.loads(body[4 + int.from_bytes(body[:2]) :]))
+
+    monkeypatch.setattr(module, "NOTICES_EVERY_S", 0.0)
+    waiting = Waiting()
+    async with fake_broker(talk) as broker, channel_at(broker, waiting, monkeypatch) as channel:
+        async with asyncio.timeout(PATIENCE_S):
+            first = await told.get()
+            waiting.now = "later"
+            reminding = asyncio.create_task(channel.remind())
+            assert [await told.get(), await told.get()] == [first, first]
+            channel.say("suspended", reason="fire alarm")
+            while (status := await told.get()) == first:
+                pass
+            assert (status["state"], status["at"]) == ("suspended", "later")
+        reminding.cancel()

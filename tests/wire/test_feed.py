@@ -35,8 +35,8 @@ class Controller:
     async def meter(self, version: int, *, retain: bool = True) -> None:
         await self.says(topics.meter(self.link), json.dumps(meter(self.link, version)).encode(), retain=retain)
 
-    async def status(self, state: str) -> None:
-        await self.says(topics.status(self.link), json.dumps({"state": state}).encode())
+    async def status(self, state: str, **more: str) -> None:
+        await self.says(topics.status(self.link), json.dumps({"state": state, **more}).encode())
 
     async def says(self, topic: str, payload: bytes, *, retain: bool = True) -> None:
         await self._connection.publish(topic, payload, retain=retain)
@@ -145,3 +145,20 @@ async def test_a_meter_that_the_broker_kept_does_not_outdo_a_restored_ledger(
         await controller.status("running")
         await controller.meter(40)
         await until(lambda: ("meter", (40, True)) in told)
+
+
+async def test_what_a_broker_delivers_again_brings_back_no_older_figure_and_no_older_status(
+    any_broker: str, controller: Controller
+) -> None:
+    """As NATS does with what was not acknowledged in time: the status that the figures followed comes first."""
+    async with listening(any_broker, controller.link) as (feed, told):
+        for _ in range(2):
+            await controller.status("suspended", at="2026-11-16T02:00:00.000Z", reason="fire alarm")
+            await controller.status("running", at="2026-11-16T02:00:01.000Z")
+            await controller.meter(7)
+            await controller.meter(8)
+        await controller.status("suspended", at="2026-11-16T02:00:00.000Z", reason="fire alarm")
+        await controller.meter(9)
+        await until(lambda: ("meter", (9, True)) in told)
+        assert [said for said, _ in (about for _, about in told)] == ["suspended", "running", 7, 8, "running", 8, 9]
+        assert feed.latest["status", controller.link]["state"] == "running"
