@@ -60,8 +60,8 @@ class TableController:
         self._state_known = asyncio.Event()
         self._next_seq = 1
         self._went_back = 0.0
-        self._behind: int | None = None
-        """The `next_seq` that the link last named below everything we hold."""
+        self._behind: tuple[int, float] | None = None
+        """The `next_seq` that the link last named below everything we hold, and when it did so first."""
         self.state: dict[str, Any] = {}
         """The link's last word about this table."""
         self._session = Session(
@@ -210,22 +210,26 @@ class TableController:
     def _go_back(self, next_seq: int) -> None:
         """An event before this one did not arrive. The others on their way will be told so too: go back once.
 
-        If we do not have it any more, the answer may be an old one that comes late; said again after everything was
-        sent again, it is true: the ledger lacks what it has answered. Then we go on from where it stands.
+        If we do not have it any more, the answer may be an old one that comes late, and more than once. If it is said
+        again when everything has been sent again, and our state says the same, it is true: the ledger lacks what it
+        has answered. Then we go on from where it stands.
         """
         now = asyncio.get_running_loop().time()
         if now - self._went_back <= GO_BACK_AFTER_S:
             return
         self._went_back = now
         oldest = min(self._journal.unanswered())
-        said_before, self._behind = self._behind == next_seq, next_seq if next_seq < oldest else None
-        if self._behind is not None and said_before:
+        if next_seq >= oldest:
+            self._behind = None
+        elif self._behind is None or self._behind[0] != next_seq:
+            self._behind = (next_seq, now)
+        elif now - self._behind[1] >= RESEND_AFTER_S and self.state["next_seq"] == next_seq:
             self._behind = None
             log.error("link_lacks_answered_events", table=self.table, first_seq=next_seq, last_seq=oldest - 1)
             self._on_lost(range(next_seq, oldest))
             self._number_again(next_seq)
-        else:
-            self._resend_all()
+            return
+        self._resend_all()
 
     def _number_again(self, next_seq: int, after: int = 0) -> None:
         """Give what was never recorded new numbers, from `next_seq` on; what has one up to `after` keeps it."""

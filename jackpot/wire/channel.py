@@ -69,6 +69,8 @@ class Channel:
         self._marks: deque[tuple[int, int]] = deque()
         self._paused: Connection | None = None
         """The connection that we do not read from for now: also one that is still being opened."""
+        self._opening: Connection | None = None
+        """The one that brings events, and has not said yet that we are subscribed."""
         self.sent = 0
         """Up to this event every answer has reached the broker."""
         self.resending = False
@@ -88,6 +90,8 @@ class Channel:
     # -- what comes in ------------------------------------------------------------------------------------------
 
     def _receive(self, message: Message) -> None:
+        if self.session.connection is None:
+            self._opening = message.connection
         self._on_event(topics.table_of(message.topic)[1], message)
         if self._waiting() >= HELD_MAX:
             # Bounded memory: the broker keeps what we do not read.
@@ -107,8 +111,8 @@ class Channel:
 
     # -- what goes out ------------------------------------------------------------------------------------------
 
-    def _publish(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
-        connection = self.session.connection
+    def _publish(self, topic: str, payload: bytes, *, retain: bool = False, on: Connection | None = None) -> None:
+        connection = self.session.connection or on
         if connection is None:
             return
         try:
@@ -118,7 +122,8 @@ class Channel:
             log.debug("not_published", link=self.link, topic=topic[:100], error=str(error))
 
     def reply(self, table: str, payload: bytes) -> None:
-        self._publish(topics.replies(self.link, table), payload)
+        """Also on a connection that is still being opened: what came on it is acknowledged there."""
+        self._publish(topics.replies(self.link, table), payload, on=self._opening)
 
     def award(self, award: Award) -> None:
         self._unpaid[award.id] = award
@@ -219,6 +224,7 @@ class Channel:
         The broker has one connection for a client id: a later leader's ends ours, so what we say on this one comes
         before all that it says.
         """
+        self._opening = None
         if not self._vouches():
             # We stalled on our way here: what we know may be of the past, and its leader says all again.
             connection.abort()

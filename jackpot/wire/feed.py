@@ -4,7 +4,7 @@ Boards, the console and the sign page all live on this feed, in the daemon or on
 show is what was committed and announced.
 """
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -24,7 +24,8 @@ A retained message is not: the broker kept it, and nobody vouches for it now. A 
 other second, changed or not.
 """
 
-REMEMBERED_STATUSES: Final = 32
+REMEMBERED: Final = 4_096
+"""Messages of a kind: a meter is said ten times a second at most, and a broker delivers again after half a minute."""
 SHAPES: Final[dict[str, Any]] = {"meter": Meter, "award": AwardMessage, "status": Status}
 
 log = structlog.get_logger()
@@ -43,6 +44,24 @@ def read(kind: str, payload: bytes) -> dict[str, Any]:
     return content
 
 
+class Heard:
+    """What was heard lately, the newest last: a broker delivers again what is not acknowledged in time."""
+
+    def __init__(self) -> None:
+        self._keys: dict[object, None] = {}
+
+    def is_new(self, key: object) -> bool:
+        if key in self._keys:
+            return False
+        self._keys[key] = None
+        if len(self._keys) > REMEMBERED:
+            del self._keys[next(iter(self._keys))]
+        return True
+
+    def is_newest(self, key: object) -> bool:
+        return next(reversed(self._keys), None) == key
+
+
 class Feed:
     def __init__(self, broker: Broker, client_id: str) -> None:
         self._listeners: list[Listener] = []
@@ -50,8 +69,8 @@ class Feed:
         """The newest message of each kind and link; emptied while the feed is cut, so nothing stale is shown."""
         self._versions: dict[str, int] = {}
         """Of each link's newest live meter since its last new status."""
-        self._said: dict[str, deque[str]] = defaultdict(lambda: deque(maxlen=REMEMBERED_STATUSES))
-        """When the statuses of each link were said, the newest last."""
+        self._heard: dict[tuple[str, str], Heard] = defaultdict(Heard)
+        """By kind and link."""
         self._unreadable: set[str] = set()
         """Topics whose last message could not be read: said once, however often the broker brings it."""
         self.session = Session(
@@ -83,7 +102,7 @@ class Feed:
         links = {link for _, link in self.latest}
         self.latest.clear()
         self._versions.clear()
-        self._said.clear()
+        self._heard.clear()
         for link in links:
             self._tell("status", link, {"state": "lost", "reason": "the feed is cut"}, live=True)
 
@@ -103,24 +122,25 @@ class Feed:
             if not self._take_status(link, content):
                 return
         elif kind == "meter":
-            if content["version"] < self._versions.get(link, 0):
+            version = content["version"]
+            if version < self._versions.get(link, 0):
                 return
             if not message.retain:
-                self._versions[link] = content["version"]
+                if not self._heard[kind, link].is_new((version, content["at"])):
+                    return
+                self._versions[link] = version
         self.latest[kind, link] = content
         self._tell(kind, link, content, live=not message.retain)
 
     def _take_status(self, link: str, status: dict[str, Any]) -> bool:
-        """False for an old one that comes again: a broker delivers twice what is not acknowledged in time.
+        """False for an old one that comes again.
 
-        Versions grow while a link runs. A ledger that was restored goes on below what was said before: with a new
+        Versions grow while a link runs. A ledger that was restored goes on below what was said before: behind a new
         status, any version may follow.
         """
-        said, at = self._said[link], status.get("at")
-        if at in said:
-            return at == said[-1]
-        if at is not None:
-            said.append(at)
+        at, heard = status.get("at"), self._heard["status", link]
+        if at is not None and not heard.is_new(at):
+            return heard.is_newest(at)
         if status["state"] != "lost":  # the last will has no time, so nobody knows whether it is new
             self._versions.pop(link, None)
         return True

@@ -46,6 +46,8 @@ KINDS = (
     "kill_a_table",
     "stop_a_table_for_a_while",
     "cut_a_table_off",
+    "stop_a_sign_for_a_while",
+    "cut_a_sign_off",
     "suspend_for_a_while",
     "change_parameters",
     "adjust_a_balance",
@@ -235,6 +237,14 @@ class Weather:
 
     def _ways(self) -> Sequence[str]:
         return self.chance.choice([(UP, DOWN), (UP,), (DOWN,)])
+
+    # Signs.
+
+    def stop_a_sign_for_a_while(self) -> None:
+        self._stop(self.world.sign.process)
+
+    def cut_a_sign_off(self) -> None:
+        self.world.network.block(self.world.sign.process, self.chance.uniform(0, 30), self._ways())
 
     # People.
 

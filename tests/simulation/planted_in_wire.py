@@ -8,7 +8,7 @@ import pytest
 from jackpot.chores import Chores
 from jackpot.link.awards import Award
 from jackpot.link.state import meter
-from jackpot.wire import codec
+from jackpot.wire import codec, topics
 from jackpot.wire.channel import Channel
 from jackpot.wire.feed import Feed
 from tests.simulation.planting import Bed, around, keeper
@@ -149,3 +149,11 @@ def found_a_status_that_is_delivered_again_lets_an_older_figure_pass(patch: pyte
         return True
 
     patch.setattr(Feed, "_take_status", take)
+
+
+@shows("kill_a_daemon_at_a_point", "kill_a_table", seed=7)
+def found_what_comes_before_the_subscription_is_granted_is_answered_into_nothing(patch: pytest.MonkeyPatch) -> None:
+    def reply(self: Any, table: str, payload: bytes) -> None:
+        self._publish(topics.replies(self.link, table), payload)
+
+    patch.setattr(Channel, "reply", reply)

@@ -151,13 +151,14 @@ class World:
             table.closing = True
         for daemon in self.daemons:
             daemon.die_at = None
-        everyone: list[Daemon | Table] = [*self.daemons, *self.tables]
-        for who in everyone:
+        mortals: list[Daemon | Table] = [*self.daemons, *self.tables]
+        for who in mortals:
             if who.dead:
                 who.start()
-            who.process.go_on()
-            self.network.block(who.process, 0.0)
-            self.database.block(who.process, 0.0)
+        for process in (self.sign.process, *(who.process for who in mortals)):
+            process.go_on()
+            self.network.block(process, 0.0)
+            self.database.block(process, 0.0)
         self.broker.let_go()
         self.database.release_held()
         for link in self.auditor.files:

@@ -100,6 +100,30 @@ async def test_what_the_broker_had_kept_is_bounded_before_the_suback_too(monkeyp
         assert waiting.most == HELD_MAX
 
 
+async def test_what_comes_before_the_suback_is_answered_before_it_is_acknowledged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A resend that was recorded long ago is answered by nobody else once it is acknowledged."""
+    said: asyncio.Queue[tuple[int, bytes]] = asyncio.Queue()
+
+    async def talk(reader: StreamReader, writer: StreamWriter) -> None:
+        await read_packet(reader)
+        writer.write(CONNACK + kept())
+        await read_packet(reader)  # SUBSCRIBE: it is never granted
+        while True:
+            said.put_nowait(await read_packet(reader))
+
+    waiting = Waiting()
+    async with fake_broker(talk) as broker, channel_at(broker, waiting, monkeypatch) as channel:
+        await waiting.hold(1)
+        channel.reply("UTH-01", b"the first answer again")
+        channel.acknowledge([waiting.messages.pop(0)])
+        async with asyncio.timeout(PATIENCE_S):
+            (_, reply), (acknowledged, packet_id) = await said.get(), await said.get()
+        assert reply.endswith(b"the first answer again")
+        assert (acknowledged, packet_id) == (0x40, b"\x00\x01")
+
+
 async def test_a_connection_that_failed_while_it_was_paused_leaves_the_next_one_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

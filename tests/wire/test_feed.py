@@ -157,8 +157,18 @@ async def test_what_a_broker_delivers_again_brings_back_no_older_figure_and_no_o
             await controller.status("running", at="2026-11-16T02:00:01.000Z")
             await controller.meter(7)
             await controller.meter(8)
+            await controller.status("running", at="2026-11-16T02:00:02.000Z")
         await controller.status("suspended", at="2026-11-16T02:00:00.000Z", reason="fire alarm")
+        await controller.meter(7)
         await controller.meter(9)
         await until(lambda: ("meter", (9, True)) in told)
-        assert [said for said, _ in (about for _, about in told)] == ["suspended", "running", 7, 8, "running", 8, 9]
+        assert [said for said, _ in (about for _, about in told)] == [
+            "suspended",
+            "running",
+            7,
+            8,
+            "running",
+            "running",
+            9,
+        ]
         assert feed.latest["status", controller.link]["state"] == "running"
