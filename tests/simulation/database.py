@@ -180,7 +180,7 @@ class Connection:
             if fate == "conflict":
                 raise TryAgain("40001: could not serialize access")
             result = question()
-        except LedgerError as error:
+        except (LedgerError, LookupError) as error:
             problem = error
             self._at(database.arrival(self.process), lambda: _fail(answer, problem))
             return None

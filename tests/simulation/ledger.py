@@ -15,6 +15,7 @@ from jackpot.ledger.load import Kept, award_from, award_number
 from jackpot.ledger.post import Batch
 from jackpot.ledger.record import Head
 from jackpot.ledger.requests import Request
+from jackpot.ledger.schema import ACCOUNTS
 from jackpot.link.commands import AnyCommand, parameters_document, parameters_from, tables_from
 from jackpot.link.money import Balances
 from jackpot.link.parameters import Parameters
@@ -116,10 +117,15 @@ class Ledger:
         self.on_intruder: Callable[[str], None] = lambda _: None
         """Hears of a batch that was written by somebody who does not hold the lease."""
 
+    def _row(self, link: str) -> LinkRow:
+        """One that nobody has taken yet has nothing, and what happens to it is not kept."""
+        return self.links.get(link) or LinkRow(epoch=-(10**9))
+
     # Leases.
 
     def take_lease(self, link: str, holder: str, seconds: float) -> int | None:
         row = self.links.setdefault(link, LinkRow())
+        row.expires_at = min(row.expires_at, self.now() + seconds)
         if row.expires_at >= self.now() and row.holder != holder:
             return None
         row.holder, row.expires_at, row.asked_by = holder, self.now() + seconds, None
@@ -129,14 +135,14 @@ class Ledger:
         return row.epoch
 
     def renew_lease(self, link: str, holder: str, epoch: int, seconds: float) -> str | None:
-        row = self.links[link]
+        row = self._row(link)
         if (row.holder, row.epoch) != (holder, epoch):
             raise Deposed(f"the lease of {link} is held by {row.holder}, epoch {row.epoch}")
         row.expires_at = self.now() + seconds
         return row.asked_by
 
     def give_up_lease(self, link: str, holder: str, epoch: int, sent: int) -> None:
-        row = self.links[link]
+        row = self._row(link)
         if row.epoch == epoch:
             row.sent = sent
             if row.holder == holder:
@@ -149,14 +155,14 @@ class Ledger:
         ]
 
     def ask_for_lease(self, wanted: Lease, holder: str) -> bool:
-        row = self.links[wanted.link]
+        row = self._row(wanted.link)
         if (row.holder, row.epoch, row.asked_by) != (wanted.holder, wanted.epoch, None) or row.expires_at <= self.now():
             return False
         row.asked_by = holder
         return True
 
     def hand_over_lease(self, link: str, holder: str, epoch: int, seconds: float, sent: int) -> None:
-        row = self.links[link]
+        row = self._row(link)
         if row.epoch == epoch:
             row.sent = sent
             if row.holder == holder and row.asked_by is not None:
@@ -179,7 +185,7 @@ class Ledger:
         return [Request(id_, row["command"]) for id_, row in waiting.items()]
 
     def answer_request(self, link: str, epoch: int, request: str, answered: dict[str, Any]) -> None:
-        if self.links[link].epoch == epoch and self.requests[request]["answer"] is None:
+        if self._row(link).epoch == epoch and self.requests[request]["answer"] is None:
             self.requests[request]["answer"] = answered
 
     # Reading.
@@ -209,22 +215,39 @@ class Ledger:
         state.next_seq = self.next_seqs({*state.tables, *(award.table for award in state.unpaid.values())})
         return Head(row.epoch, row.n, head["chain"], head["journal"], head["at"], head["day"]), state, row.sent
 
+    def answers_between(self, link: str, sent: int, upto: int) -> list[tuple[int, str, bytes]]:
+        events = self._row(link).events[sent:upto]
+        return [(row["n"], row["table_id"], row["answer"]) for row in events if row["table_id"] is not None]
+
     def next_seqs(self, tables: Collection[str]) -> dict[str, int]:
         return {table: self.seqs[table] + 1 for table in sorted(tables) if table in self.seqs}
 
     def past(self, link: str, rounds: Collection[RoundKey], awards: Collection[str]) -> Past:
         found = Past(rounds={key for key in rounds if key in self.rounds})
-        made = self.links[link].awards
+        made = self._row(link).awards
         for award in awards:
             number = award_number(link, award)
             if number in made:
                 found.awards[award] = (made[number]["table_id"], made[number]["round"])
         return found
 
+    def self_audit(self, link: str) -> str | None:
+        row = self.links.get(link)
+        if row is None:
+            return "the link is gone from the ledger"
+        if row.events and (row.events[-1]["n"], row.events[-1]["chain"]) != (row.n, row.head["chain"]):
+            return f"the events of {link} end elsewhere"
+        if row.journals:
+            last = row.journals[-1]
+            after = tuple(last[f"{account}_after"] for account in ACCOUNTS)
+            if (last["journal"], after) != (row.head["journal"], row.head["balances"]):
+                return f"the journals of {link} end elsewhere"
+        return None
+
     # The one statement that writes.
 
     def post(self, batch: "Written", writer: str) -> None:
-        row = self.links[batch.link]
+        row = self._row(batch.link)
         if (row.epoch, row.n) != (batch.epoch, batch.before_n):
             raise Deposed(f"{batch.link} is at epoch {row.epoch}, event {row.n}")
         self._refuse_what_is_there(row, batch)

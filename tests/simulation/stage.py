@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def set_stage(patch: pytest.MonkeyPatch, loop: VirtualLoop, database: Database, trace: Trace, seed: int) -> None:
-    _replace_postgresql(patch, database)
+    replace_postgresql(patch, database)
     chance = random.Random(f"{seed} ids")
     for module in (chores, opening, table):
         patch.setattr(module, "uuid", SimpleNamespace(uuid4=lambda: uuid.UUID(int=chance.getrandbits(128), version=4)))
@@ -39,7 +39,7 @@ def set_stage(patch: pytest.MonkeyPatch, loop: VirtualLoop, database: Database, 
     patch.setattr(channel.Channel, "_publish_states", lambda self, tables: publish_states(self, sorted(tables)))
 
 
-def _replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:
+def replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:
     async def connect_writer(*_: object) -> Connection:
         return database.connect(PROCESS.get())
 
@@ -60,14 +60,10 @@ def _replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:
     async def answers_between(
         connection: Connection, link: str, sent: int, upto: int, most: int
     ) -> list[tuple[int, str, bytes]]:
-        events = await connection.ask(lambda: database.links[link].events[sent:upto])
-        return [(row["n"], row["table_id"], row["answer"]) for row in events if row["table_id"] is not None][:most]
+        return await connection.ask(lambda: database.answers_between(link, sent, upto)[:most])
 
     async def agreed(connection: Connection, *_: object) -> None:
         await connection.ask(lambda: None)  # two people stand behind every order of money here
-
-    async def self_audit(connection: Connection, link: str) -> None:
-        return None  # the auditor of the simulation looks more closely
 
     def asking(question: Callable[..., T]) -> Callable[..., Any]:
         async def ask(connection: Connection, *args: Any) -> T:
@@ -90,8 +86,9 @@ def _replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:
     patch.setattr(lease, "hand_over", hand_over)
     patch.setattr(requests, "waiting", asking(database.requests_of))
     patch.setattr(requests, "answer", asking(database.answer_request))
+    patch.setattr(requests, "leave", asking(database.leave_request))
     patch.setattr(approvals, "problem", agreed)
-    patch.setattr(audit, "self_audit", self_audit)
+    patch.setattr(audit, "self_audit", asking(database.self_audit))
 
 
 class Scribe:
