@@ -44,6 +44,8 @@ class Integrator:
 
     def __init__(self, client: aiomqtt.Client) -> None:
         self.client = client
+        self.published: list[tuple[str, str, bytes]] = []
+        """Link, table and payload of all that was said for tables."""
         self._heard: dict[str, list[Heard]] = defaultdict(list)
         self._moved = asyncio.Event()
 
@@ -102,6 +104,7 @@ class Integrator:
     # -- what a table says --------------------------------------------------------------------------------------
 
     async def publish(self, link: str, table: str, payload: bytes, *, retain: bool = False) -> None:
+        self.published.append((link, table, payload))
         await self.client.publish(f"{ROOT}/{link}/tables/{table}/events", payload, qos=1, retain=retain)
 
     async def clear_retained(self, link: str, table: str) -> None:

@@ -1,6 +1,7 @@
-"""Nothing lost, nothing twice: the ledger, read afresh, against what the tables sent and were told.
+"""Nothing lost, nothing twice, nothing wrong: the ledger, read afresh, against what the tables sent and were told.
 
 It finds and counts; whoever asked it says what that means. It shares one thing with the daemon: how the chain is made.
+What each event came to is worked out again in the books of the simulation's auditor, from the rules alone.
 """
 
 import asyncio
@@ -8,13 +9,15 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import asyncpg
 
 from jackpot.ledger.record import Record, chain
-from tests.acceptance.processes import patience_s
-from tests.faults.players import Player
+from tests.acceptance.processes import GAMES, patience_s
+from tests.faults.players import Truth
+from tests.simulation.auditor import same_result
+from tests.simulation.books import Books
 
 MICROS_PER_CENT = 10_000
 ACCOUNTS = ("wagered", "recoverable", "pool", "reserve", "house", "awarded")
@@ -22,10 +25,24 @@ NOT_RECORDED = {"sequence_gap", "sequence_reused", "link_suspended"}
 """What a table may be told on the way that is not its answer."""
 
 
+class Table(Protocol):
+    """Somebody who knows what a table sent and was told."""
+
+    @property
+    def link(self) -> str: ...
+    @property
+    def table(self) -> str: ...
+    @property
+    def truth(self) -> Truth: ...
+
+
 @dataclass(slots=True)
 class Audit:
     events: int = 0
     """Of tables, in the ledger."""
+    shares: int = 0
+    """Awards from the pool."""
+    resets: int = 0
     lost: list[str] = field(default_factory=list)
     """What a table was told and the ledger does not hold."""
     twice: list[str] = field(default_factory=list)
@@ -43,7 +60,7 @@ class Audit:
             self.wrong.append(what)
 
 
-async def audit_at(url: str, players: Sequence[Player]) -> Audit:
+async def audit_at(url: str, players: Sequence[Table]) -> Audit:
     """What was left of a killed PostgreSQL may have served play to its end: the next one is waited for."""
     async with asyncio.timeout(patience_s(60)):
         while (connection := await _connected(url)) is None:
@@ -61,7 +78,7 @@ async def _connected(url: str) -> asyncpg.Connection | None:
         return None
 
 
-async def audit(connection: asyncpg.Connection, players: Sequence[Player]) -> Audit:
+async def audit(connection: asyncpg.Connection, players: Sequence[Table]) -> Audit:
     """When all have finished: nothing is on its way any more."""
     done = Audit()
     events = await connection.fetch("SELECT * FROM events ORDER BY link, n")
@@ -76,7 +93,7 @@ async def audit(connection: asyncpg.Connection, players: Sequence[Player]) -> Au
     return done
 
 
-def _compare_with_the_table(done: Audit, player: Player, events: list[asyncpg.Record]) -> None:
+def _compare_with_the_table(done: Audit, player: Table, events: list[asyncpg.Record]) -> None:
     truth, table = player.truth, player.table
     numbers = [event["seq"] for event in events]
     done.check(numbers == list(range(1, len(events) + 1)), f"{table}: a gap in the seq, or not in its order")
@@ -99,7 +116,7 @@ def _plain(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _examine(
-    done: Audit, connection: asyncpg.Connection, link: str, events: list[asyncpg.Record], players: list[Player]
+    done: Audit, connection: asyncpg.Connection, link: str, events: list[asyncpg.Record], players: list[Table]
 ) -> None:
     head = await connection.fetchrow("SELECT * FROM links WHERE link = $1", link)
     journals = await connection.fetch("SELECT * FROM journals WHERE link = $1 ORDER BY journal", link)
@@ -113,6 +130,8 @@ async def _examine(
     done.check(times == sorted(times), f"{link}: time goes back")
     _walk_the_chain(done, link, events, journals, head["chain"])
     _balance(done, link, journals, head)
+    _work_out_again(done, link, events, head)
+    done.resets += sum(journal["kind"] == "reset" for journal in journals)
     wagered = sum(player.truth.wagered_cents for player in players) * MICROS_PER_CENT
     done.check(head["wagered"] == wagered, f"{link}: {head['wagered']} wagered, the tables say {wagered}")
     entries = await connection.fetch("SELECT entry, n FROM entries WHERE link = $1 ORDER BY entry", link)
@@ -123,7 +142,7 @@ async def _examine(
 
 
 async def _examine_awards(
-    done: Audit, connection: asyncpg.Connection, link: str, head: asyncpg.Record, players: list[Player]
+    done: Audit, connection: asyncpg.Connection, link: str, head: asyncpg.Record, players: list[Table]
 ) -> None:
     awards = await connection.fetch("SELECT * FROM awards WHERE link = $1 ORDER BY award", link)
     numbers = [award["award"] for award in awards]
@@ -136,8 +155,15 @@ async def _examine_awards(
     done.check(told == made, f"{link}: the tables were told of other awards")
     awarded = sum(made.values()) * MICROS_PER_CENT
     done.check(head["awarded"] == awarded, f"{link}: {head['awarded']} awarded, the awards say {awarded}")
-    shares = [award["entry"] for award in awards if award["kind"] == "percentage"]
-    done.check(shares == sorted(shares), f"{link}: not first entered, first paid")
+    shares = [award for award in awards if award["kind"] == "percentage"]
+    done.shares += len(shares)
+    entered: dict[tuple[str, str], int] = {}
+    for award in shares:
+        of_round = (award["table_id"], award["round"])
+        entered[of_round] = min(award["entry"], entered.get(of_round, award["entry"]))
+    rounds = [(award["table_id"], award["round"]) for award in shares]
+    in_order = sorted(rounds, key=lambda of_round: entered[of_round])
+    done.check(rounds == in_order, f"{link}: not first entered, first paid")
     unpaid = await connection.fetchval("SELECT count(*) FROM unpaid WHERE link = $1", link)
     done.check(unpaid == 0, f"{link}: {unpaid} awards unpaid")
     payments = Counter(
@@ -171,6 +197,24 @@ def _walk_the_chain(
             done.wrong.append(f"{link}: the chain breaks at event {n}")
             return
     done.check(linked == head, f"{link}: the head is not the end of the chain")
+
+
+def _work_out_again(done: Audit, link: str, events: list[asyncpg.Record], head: asyncpg.Record) -> None:
+    """What each event must come to, and where every cent must lie. With a hole, which is found, nothing can be said."""
+    if [event["n"] for event in events] != list(range(1, len(events) + 1)):
+        return
+    tables = {event["table_id"] for event in events if event["table_id"] is not None}
+    books = Books(link, {table: GAMES[table.partition("-")[0]] for table in tables})
+    for event in events:
+        payload, answer = json.loads(event["payload"]), json.loads(event["answer"])
+        if event["table_id"] is None:
+            books.obey(payload)
+            continue
+        due = books.hear(event["table_id"], payload)
+        right = answer.get("code") == due.code and (due.code is not None or same_result(answer["result"], due.result))
+        done.check(right, f"{link}: event {event['n']} came to {answer}, {due} is due")
+    for account in ACCOUNTS:
+        done.check(head[account] == books.money[account], f"{link}: {account} must be {books.money[account]}")
 
 
 def _fields(journal: asyncpg.Record) -> list[Any]:

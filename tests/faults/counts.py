@@ -26,8 +26,9 @@ def times(per_thousand_kills: int, short: int) -> pytest.MarkDecorator:
 
 
 def row(what: str, times: int, audit: Audit, silences_s: list[float], seconds: float) -> dict[str, Any]:
-    found = {"events": audit.events, "lost": len(audit.lost), "twice": len(audit.twice), "wrong": len(audit.wrong)}
-    return {"what": what, "times": times, **found, "silences_s": silences_s, "seconds": seconds}
+    seen = {"events": audit.events, "shares": audit.shares, "resets": audit.resets}
+    found = {"lost": len(audit.lost), "twice": len(audit.twice), "wrong": len(audit.wrong)}
+    return {"what": what, "times": times, **seen, **found, "silences_s": silences_s, "seconds": seconds}
 
 
 def table(rows: Iterable[dict[str, Any]]) -> list[str]:
@@ -38,13 +39,16 @@ def table(rows: Iterable[dict[str, Any]]) -> list[str]:
     if not kinds:
         return []
     width = max(map(len, kinds))
-    counted = ("times", "events", "lost", "twice", "wrong")
-    lines = [f"{'':{width}} {'times':>6} {'events':>8} {'lost':>5} {'twice':>5} {'wrong':>5} {'silent s':>8} {'s':>6}"]
+    columns = {"times": 6, "events": 8, "shares": 6, "resets": 6, "lost": 5, "twice": 5, "wrong": 5}
+    heading = " ".join(f"{name:>{wide}}" for name, wide in columns.items())
+    lines = [f"{'':{width}} {heading} {'silent s':>8} {'s':>6}"]
     for what, laps in kinds.items():
-        times, *found = (sum(lap[name] for lap in laps) for name in counted)
+        counted = " ".join(f"{sum(lap[name] for lap in laps):{wide},}" for name, wide in columns.items())
         silences = [silence for lap in laps for silence in lap["silences_s"]]
         silent = f"{median(silences):.1f}" if silences else ""
-        seconds = sum(lap["seconds"] for lap in laps)
-        events, lost, twice, wrong = found
-        lines.append(f"{what:{width}} {times:6,} {events:8,} {lost:5} {twice:5} {wrong:5} {silent:>8} {seconds:6,.0f}")
-    return [*lines, "silent: the median, over all times, of how long no event of any table was accepted"]
+        lines.append(f"{what:{width}} {counted} {silent:>8} {sum(lap['seconds'] for lap in laps):6,.0f}")
+    return [
+        *lines,
+        "shares: awards from the pool; resets: after a Royal",
+        "silent: the median, over all times, of how long no event of any table was accepted",
+    ]

@@ -14,12 +14,14 @@ from typing import Any
 
 from jackpot.floor.table import TableController
 from jackpot.wire.mqtt import Broker
-from tests.acceptance.processes import patience_s
+from tests.acceptance.processes import GAMES, patience_s
+from tests.simulation.cards import MULTIPLIER_MAX, deal
 
 UNIT_CENTS = 500
 PATIENCE_S = 90.0
-ORDINARY = ["2c 4d 6h 8s Tc", "3c 5d 7h 9s Jc", "2d 4h 6s 8c Th", "Ah Ad Ac As 2s", "2h 4s 6c 8d Kc"]
-STRAIGHT_FLUSH = "9d Td Jd Qd Kd"
+
+Said = tuple[str, str, dict[str, Any]]
+"""Type, round and fields of an event."""
 
 
 @dataclass(slots=True)
@@ -57,13 +59,15 @@ class Listening(TableController):
 
 
 class Player:
-    """One Bullseye table. It plays by the rules, so that every refusal is somebody else's mistake."""
+    """One table, of the game that its name tells. It plays by the rules, so that every refusal is somebody else's mistake.
 
-    def __init__(
-        self, broker: Broker, link: str, table: str, seed: int, *, straight_flushes: float, pause_s: float
-    ) -> None:
+    `stacked` of its decks are: Straight Flushes and Royals come alone and together, at this table and at others.
+    """
+
+    def __init__(self, broker: Broker, link: str, table: str, seed: int, *, stacked: float, pause_s: float) -> None:
         self.link, self.table = link, table
-        self._straight_flushes = straight_flushes
+        self._game, _ = GAMES[table.partition("-")[0]]
+        self._stacked = stacked
         self._pause_s = pause_s
         self.truth = Truth()
         self.playing = True
@@ -93,45 +97,53 @@ class Player:
             await self._pay()
 
     async def _play_round(self, name: str) -> None:
-        wagers = self._chance.sample(range(1, 7), self._chance.randint(1, 5))
-        cancelled = wagers.pop() if len(wagers) > 1 and self._chance.random() < 0.2 else None
-        placed = [*wagers, cancelled] if cancelled else wagers
-        await self._all(
-            ("round.opened", name, {}),
-            *(("wager.placed", name, {"position": position, "amount_cents": UNIT_CENTS}) for position in placed),
-            *([("wager.cancelled", name, {"position": cancelled})] if cancelled else []),
-            ("round.closed", name, {}),
-        )
-        self.truth.wagered_cents += UNIT_CENTS * len(wagers)
-        if self._chance.random() < 0.1:
-            (answer,) = await self._all(("round.voided", name, {"reason": "5.1"}))
-            assert answer["result"]["returned_cents"] == UNIT_CENTS * len(wagers), answer
-            self.truth.wagered_cents -= UNIT_CENTS * len(wagers)
+        chance, most = self._chance, MULTIPLIER_MAX[self._game]
+        stakes = {position: chance.randint(1, most) for position in chance.sample(range(1, 7), chance.randint(1, 5))}
+        placed: list[Said] = [("wager.placed", name, _wager(*wager)) for wager in stakes.items()]
+        if len(stakes) > 1 and chance.random() < 0.2:
+            position, _ = stakes.popitem()
+            placed.append(("wager.cancelled", name, {"position": position}))
+        await self._all(("round.opened", name, {}), *placed, ("round.closed", name, {}))
+        self.truth.wagered_cents += UNIT_CENTS * sum(stakes.values())
+        if chance.random() < 0.1:
+            await self._give_back("round.voided", name, sum(stakes.values()), reason="5.1")
             return
-        if len(wagers) > 1 and self._chance.random() < 0.2:
-            position = wagers.pop()
-            (answer,) = await self._all(("wager.returned", name, {"position": position, "reason": "5.9"}))
-            assert answer["result"]["returned_cents"] == UNIT_CENTS, answer
-            self.truth.wagered_cents -= UNIT_CENTS
-        hands = self._chance.sample(ORDINARY, len(wagers))
-        if self._chance.random() < self._straight_flushes:
-            hands[0] = STRAIGHT_FLUSH
-        *_, settled = await self._all(
-            *(
-                ("hand.entered", name, {"position": position, "cards": hand.split(), "community": []})
-                for position, hand in zip(wagers, hands, strict=True)
-            ),
-            ("round.settled", name, {}),
-        )
+        if len(stakes) > 1 and chance.random() < 0.2:
+            position, multiplier = stakes.popitem()
+            await self._give_back("wager.returned", name, multiplier, position=position, reason="5.9")
+        *_, settled = await self._all(*self._hands(name, [*stakes]), ("round.settled", name, {}))
         won = [award["position"] for award in settled["result"]["awards"]] + settled["result"]["pending"]
         self._expected |= {(name, position) for position in won}
+
+    async def _give_back(self, type_: str, name: str, units: int, **fields: Any) -> None:
+        (answer,) = await self._all((type_, name, fields))
+        assert answer["result"]["returned_cents"] == UNIT_CENTS * units, answer
+        self.truth.wagered_cents -= UNIT_CENTS * units
+
+    def _hands(self, name: str, seated: list[int]) -> list[Said]:
+        chance, said = self._chance, list[Said]()
+        hands, community = deal(chance, self._game, seated, stacked=self._stacked)
+        for position in seated:
+            shown: Said = (
+                "hand.entered",
+                name,
+                {"position": position, "cards": hands[position], "community": community},
+            )
+            what = chance.random()
+            if what < 0.05:
+                said.append(("hand.declined", name, {"position": position}))
+            elif what < 0.1:
+                said += [shown, ("hand.withdrawn", name, {"position": position, "reason": "entered in error"}), shown]
+            else:
+                said.append(shown)
+        return said
 
     async def _pay(self) -> None:
         while not self._due.empty():
             award = self._due.get_nowait()
             await self._all(("award.paid", award["round"], {"award": award["award"]}))
 
-    async def _all(self, *events: tuple[str, str, dict[str, Any]]) -> list[dict[str, Any]]:
+    async def _all(self, *events: Said) -> list[dict[str, Any]]:
         """Say all of these at once, and wait for every answer."""
         async with asyncio.timeout(patience_s(PATIENCE_S)):
             said = [self._controller.post(type_, round_, **fields) for type_, round_, fields in events]
@@ -141,6 +153,11 @@ class Player:
             self.truth.answers[answer["reply_to"]] = answer
         self.moved.set()
         return answers
+
+
+def _wager(position: int, multiplier: int) -> dict[str, int]:
+    fields = {"position": position, "amount_cents": UNIT_CENTS * multiplier}
+    return fields if multiplier == 1 else {**fields, "multiplier": multiplier}
 
 
 class Floor:
@@ -153,10 +170,6 @@ class Floor:
     @property
     def answered(self) -> int:
         return sum(len(player.truth.answers) for player in self.players)
-
-    @property
-    def finished(self) -> bool:
-        return all(task.done() for task in self._tasks)
 
     def hit(self) -> None:
         """Something is done to the servers at this moment: how long will the tables hear nothing?"""
@@ -187,6 +200,12 @@ class Floor:
             if task.done():
                 task.result()
 
+    async def end(self) -> None:
+        """Play goes on, and comes to its end."""
+        if not all(task.done() for task in self._tasks):
+            await self.goes_on()
+            await self.finish()
+
     async def finish(self) -> None:
         """Play the rounds to their end, and pay."""
         self._played_until = time.monotonic()
@@ -207,19 +226,17 @@ async def playing(
     tables: dict[str, str],
     *,
     seed: int = 1,
-    straight_flushes: float = 0.3,
+    stacked: float = 0.35,
     pause_s: float = 0.0,
 ) -> AsyncIterator[Floor]:
-    """Tables, each on its link, that play until `finish`; so often a round has a Straight Flush, so long is the pause after it.
+    """Tables, each on its link, that play until `finish`; so long is the pause after a round.
 
     `at` is the broker's URL, or the broker as each table sees it.
     """
     seen: Callable[[str], Broker] = at if callable(at) else lambda _: Broker.from_url(at)
     floor = Floor(
         [
-            Player(
-                seen(table), link, table, seed * len(tables) + nth, straight_flushes=straight_flushes, pause_s=pause_s
-            )
+            Player(seen(table), link, table, seed * len(tables) + nth, stacked=stacked, pause_s=pause_s)
             for nth, (table, link) in enumerate(tables.items())
         ]
     )

@@ -26,9 +26,13 @@ PAID_AGAIN = """
     INSERT INTO payments SELECT * FROM payments WHERE link = 'one' AND award = 1
 """
 
+ANOTHER_RANK = """
+    UPDATE events SET answer = convert_to(regexp_replace(convert_from(answer, 'UTF8'),
+    '"rank":"[a-z_]+"', '"rank":"royal_flush"'), 'UTF8') WHERE type = 'hand.entered'
+"""
 PLANTED = {
-    "an event lost": (f"DELETE FROM events WHERE link = 'two' AND n = {LAST}", "lost: BE-03"),
-    "an event twice": (COPY_OF_AN_EVENT, "twice: BE-03"),
+    "an event lost": (f"DELETE FROM events WHERE link = 'two' AND n = {LAST}", "lost: TCX-01"),
+    "an event twice": (COPY_OF_AN_EVENT, "twice: TCX-01"),
     "an event that nobody sent": (
         f"UPDATE events SET payload = convert_to(convert_from(payload, 'UTF8') || ' ', 'UTF8') WHERE n = {LAST}",
         "never sent like this",
@@ -57,6 +61,14 @@ PLANTED = {
     ),
     "a payment lost": ("DELETE FROM payments WHERE link = 'one' AND award = 1", "paid are other awards"),
     "a payment twice": (PAID_AGAIN, "is paid 2 times"),
+    "a hand of another rank": (
+        ANOTHER_RANK,
+        "is due",
+    ),
+    "money in the wrong account": (
+        "UPDATE links SET reserve = reserve + 1, house = house - 1 WHERE link = 'one'",
+        "one: reserve must be",
+    ),
     "an entry lost": ("DELETE FROM entries WHERE link = 'one' AND entry = 1", "a hole in the entries"),
 }
 

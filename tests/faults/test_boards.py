@@ -40,7 +40,7 @@ async def test_a_board_is_unplugged_and_comes_back(
     async with EmulatedPort((board,), tmp_path / "board") as port:
         daemon = forked_daemon(ledger_url, mosquitto, more=sign(port.path))
         daemon.start()
-        async with playing(mosquitto, TABLES, seed=lap, straight_flushes=0) as floor:
+        async with playing(mosquitto, TABLES, seed=lap, stacked=0) as floor:
             for number in range(times):
                 await floor.goes_on(10)
                 floor.hit()

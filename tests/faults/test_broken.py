@@ -9,12 +9,13 @@ import pytest
 from jackpot.wire.mqtt import Broker, Connection, Message
 from tests.acceptance.integrator import ROOT, connected, encoded, event
 from tests.acceptance.processes import patience_s
-from tests.faults.conftest import NewDaemon
+from tests.faults.conftest import EndsWell, NewDaemon
+from tests.faults.witness import Witness
 from tests.proxy import CuttingProxy
 
 
 async def test_an_event_we_choke_on_suspends_its_link_alone_and_is_put_aside(
-    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell
 ) -> None:
     daemon = forked_daemon(ledger_url, mosquitto)
     daemon.start(CHOKE_ON="a bone")
@@ -32,23 +33,24 @@ async def test_an_event_we_choke_on_suspends_its_link_alone_and_is_put_aside(
         await pit.until(lambda: pit.replies("one", "BE-01", after["id"]))
         assert pit.replies("one", "BE-01", bone["id"]) == []
         recorded = await ledger.fetchval("SELECT count(*) FROM events WHERE link = 'one'")
-        elsewhere = pit.table("two", "BE-03")
+        elsewhere = pit.table("two", "TCX-01")
         await elsewhere.deal()
         await elsewhere.settle()
         assert pit.last("two/status")["state"] == "running"
         # Again: it costs the ledger nothing, and what comes behind it is answered.
         await pit.publish("one", "BE-01", encoded(bone))
-        assert (await pit.send("one", "BE-02", event("round.opened", 1, round="r")))["code"] == "link_suspended"
+        assert (await pit.send("one", "UTH-01", event("round.opened", 1, round="r")))["code"] == "link_suspended"
         assert await ledger.fetchval("SELECT count(*) FROM events WHERE link = 'one'") == recorded
         async with asyncio.timeout(patience_s(30)):
             while not await ledger.fetchval("SELECT count(*) FROM quarantine WHERE message LIKE '%too much for me%'"):
                 await asyncio.sleep(0.1)
+        await asyncio.to_thread(daemon.wait_ready)
+        await ends_well("an event that the daemon chokes on", Witness(pit), ledger_url, daemon)
     await ledger.close()
-    assert daemon.get("/readyz")[0] == 200
 
 
 async def test_a_ledger_that_disagrees_with_itself_suspends_the_link(
-    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell
 ) -> None:
     daemon = forked_daemon(ledger_url, mosquitto)
     daemon.start(AUDIT_EVERY_S="0.3")
@@ -60,9 +62,10 @@ async def test_a_ledger_that_disagrees_with_itself_suspends_the_link(
         await ledger.execute("UPDATE links SET pool = pool + 5, house = house - 5 WHERE link = 'one'")
         status = await pit.status("one", "suspended")
         assert "pool" in status["reason"]
-        await pit.state("one", "BE-02", accepts_play=False)
-        assert (await pit.send("one", "BE-02", event("round.opened", 1, round="r")))["code"] == "link_suspended"
-        await pit.table("two", "BE-03").deal()
+        await pit.state("one", "UTH-01", accepts_play=False)
+        assert (await pit.send("one", "UTH-01", event("round.opened", 1, round="r")))["code"] == "link_suspended"
+        await pit.table("two", "TCX-01").deal()
+        await ends_well("a ledger that disagrees with itself", Witness(pit), ledger_url, daemon)
     await ledger.close()
 
 
@@ -72,7 +75,7 @@ def memory_mib(pid: int) -> int:
 
 @pytest.mark.parametrize("events", [20_000])
 async def test_memory_is_bounded_while_the_database_does_not_answer(
-    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, events: int
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell, events: int
 ) -> None:
     """The broker keeps what is not read: 20,000 events of 4 kB would be 80 MB and more. Afterwards all are answered."""
     answered = 0
@@ -115,3 +118,4 @@ async def test_memory_is_bounded_while_the_database_does_not_answer(
             table = pit.table("one", "BE-01")
             await table.deal()
             await table.settle()
+            await ends_well("more events than memory while the database hangs", Witness(pit), ledger_url, daemon)

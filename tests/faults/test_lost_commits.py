@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import suppress
-from enum import Enum, auto
+from enum import Enum
 from functools import partial
 
 import asyncpg
@@ -14,14 +14,13 @@ from tests.acceptance.processes import Daemon, patience_s
 from tests.faults import counts
 from tests.faults.conftest import TABLES, EndsWell, NewDaemon
 from tests.faults.players import playing
+from tests.faults.witness import Witness
 from tests.proxy import Connection, CuttingProxy, Towards
 
 
 class Cut(Enum):
-    BEFORE = auto()
-    """The statement never reaches the database."""
-    AFTER = auto()
-    """It is executed, and its answer never comes back."""
+    BEFORE = "not executed"
+    AFTER = "executed"
 
 
 class CommitCutter(CuttingProxy):
@@ -34,8 +33,12 @@ class CommitCutter(CuttingProxy):
         self.cuts = 0
         self._mute: Connection | None = None
 
-    def watch_for(self, text: str, cut_at: Cut) -> None:
-        self.text, self.cut_at = text.encode(), cut_at
+    async def cut_once(self, text: str, cut_at: Cut) -> None:
+        """From now on until it is done."""
+        self.text, self.cut_at, before = text.encode(), cut_at, self.cuts
+        async with asyncio.timeout(patience_s(60)):
+            while self.cuts == before:
+                await asyncio.sleep(0.01)
 
     async def _pump(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, towards: Towards, connection: Connection
@@ -59,34 +62,52 @@ async def ready(daemon: Daemon) -> None:
     await asyncio.to_thread(daemon.wait_ready)
 
 
+TYPES = ("round.opened", "wager.placed", "round.closed", "hand.entered", "round.settled", "award.paid")
+
+
 @pytest.mark.parametrize("cut_at", Cut)
-async def test_one_lost_answer(ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, cut_at: Cut) -> None:
+async def test_one_lost_answer(
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell, cut_at: Cut
+) -> None:
+    """Of a commit that holds such an event, while all tables play."""
+    async with CommitCutter(ledger_url) as proxy:
+        daemon = forked_daemon(proxy.url, mosquitto)
+        daemon.start()
+        async with playing(mosquitto, TABLES) as floor:
+            await floor.goes_on()
+            for type_ in TYPES:
+                floor.hit()
+                await proxy.cut_once(type_, cut_at)
+                await floor.goes_on(10)
+            await ends_well(f"an answer to a COMMIT is lost, {cut_at.value}", floor, ledger_url, daemon)
+
+
+@pytest.mark.parametrize("cut_at", Cut)
+async def test_one_lost_answer_to_what_is_not_said_again(
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell, cut_at: Cut
+) -> None:
     async with CommitCutter(ledger_url) as proxy:
         daemon = forked_daemon(proxy.url, mosquitto)
         daemon.start()
         await ready(daemon)
         async with connected(mosquitto) as pit:
             table = pit.table("one", "BE-01")
-            for type_ in ("round.opened", "wager.placed", "round.closed", "round.settled"):
+            types = ("round.opened", "wager.placed", "round.closed", "round.settled")
+            for type_ in types:
                 content = event(type_, table.seq, round=f"{cut_at.name}", position=1)
-                proxy.watch_for(content["id"], cut_at)
-                cuts = proxy.cuts
+                cutting = asyncio.create_task(proxy.cut_once(content["id"], cut_at))
                 await pit.publish("one", "BE-01", encoded(content))
                 replies = await pit.until(partial(pit.replies, "one", "BE-01", content["id"]))
-                assert proxy.cuts == cuts + 1
+                await cutting
                 assert {reply["status"] for reply in replies} == {"accepted"}
                 table.seq += 1
-        ledger = await asyncpg.connect(ledger_url)
-        found = await ledger.fetch("SELECT seq FROM events WHERE table_id = 'BE-01' ORDER BY n")
-        assert [row["seq"] for row in found] == [1, 2, 3, 4]
-        assert await ledger.fetchval("SELECT wagered FROM links WHERE link = 'one'") == 500 * 10_000
-        await ledger.close()
-        assert await asyncio.to_thread(daemon.terminate) == 0
+            what = f"the same, and the event comes once, {cut_at.value}"
+            await ends_well(what, Witness(pit), ledger_url, daemon, times=len(types))
 
 
 @pytest.mark.parametrize("cut_at", Cut)
 async def test_an_order_whose_answer_was_lost_is_carried_out_once(
-    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, cut_at: Cut
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell, cut_at: Cut
 ) -> None:
     """And the database stays away until nobody waits for that answer any more."""
     async with CommitCutter(ledger_url) as proxy:
@@ -97,15 +118,13 @@ async def test_an_order_whose_answer_was_lost_is_carried_out_once(
         async with connected(mosquitto) as pit:
             reason = f"the fire alarm rings {cut_at.name}"
             # The order's own record holds this text as it is committed, and so does the state it leads to.
-            proxy.watch_for(reason, cut_at)
+            cutting = asyncio.create_task(proxy.cut_once(reason, cut_at))
             command = f'{{"type": "link.suspended", "id": "order-1", "by": "anna", "reason": "{reason}"}}'
             # On its way through the proxy the request itself would be taken for the commit: leave it beside.
             await ledger.execute(
                 "INSERT INTO requests (id, link, command) VALUES ('order-1', 'one', $1::jsonb)", command
             )
-            async with asyncio.timeout(patience_s(30)):
-                while not proxy.cuts:
-                    await asyncio.sleep(0.01)
+            await cutting
             proxy.refuses = True
             proxy.cut()
             await pit.until(lambda: pit.last("one/status").get("reason") == "the ledger cannot be reached")
@@ -119,6 +138,7 @@ async def test_an_order_whose_answer_was_lost_is_carried_out_once(
             # The link is not held up by the order: it answers.
             reply = await pit.send("one", "BE-01", event("round.opened", 1, round="r"))
             assert reply["code"] == "link_suspended"
+            await ends_well(f"an answer to an order is lost, {cut_at.value}", Witness(pit), ledger_url, daemon)
         await ledger.close()
 
 

@@ -1,19 +1,25 @@
-"""What was committed and not said is said by whoever leads next."""
+"""What was said once is answered once and for all, whoever dies in between: no table says it again here."""
+
+import asyncio
 
 import pytest
 
 from tests.acceptance.integrator import connected, encoded, event
 from tests.acceptance.processes import patience_s
-from tests.faults.conftest import LEASE_S, NewDaemon
+from tests.faults.conftest import LEASE_S, EndsWell, NewDaemon
+from tests.faults.launcher import POINTS
+from tests.faults.witness import Witness
+from tests.proxy import CuttingProxy
 
 ORDERS_AT_THE_START = 4
 """Each of the two links is opened, and its tables are recorded."""
 
 
-@pytest.mark.parametrize("point", ["committed", "replied"])
-async def test_an_award_that_was_committed_and_perhaps_never_said(
-    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, point: str
+@pytest.mark.parametrize("point", POINTS)
+async def test_an_event_that_was_said_once(
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell, point: str
 ) -> None:
+    """Before the commit the broker has it still: it is not acknowledged. After it, the ledger has the answer."""
     daemon = forked_daemon(ledger_url, mosquitto)
     daemon.start(DIE_AT=f"{point}:{ORDERS_AT_THE_START + 5}", LEASE_S=LEASE_S)
     async with connected(mosquitto) as pit:
@@ -25,7 +31,7 @@ async def test_an_award_that_was_committed_and_perhaps_never_said(
         settle = event("round.settled", table.seq, round=table.round)
         await pit.publish("one", "BE-01", encoded(settle))
         await pit.status("one", "lost")
-        assert daemon.process.wait(patience_s(30)) == -9
+        assert await asyncio.to_thread(daemon.process.wait, patience_s(30)) == -9
         daemon.start(LEASE_S=LEASE_S)
         (award,) = (await pit.until(lambda: pit.replies("one", "BE-01", settle["id"])))[0]["result"]["awards"]
         assert await table.notice(award["award"]) == award
@@ -36,3 +42,26 @@ async def test_an_award_that_was_committed_and_perhaps_never_said(
         assert reply < notice, "the reply comes first, then the notices"
         table.seq += 1
         await table.pay(award)
+        await ends_well(f"kill -9 {point}, and the event comes once", Witness(pit), ledger_url, daemon)
+
+
+async def test_an_event_that_was_said_once_and_whose_commit_never_left(
+    ledger_url: str, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell
+) -> None:
+    """The daemon dies while the statement is on its way, and takes it along. Only the broker has the event: still."""
+    async with CuttingProxy(ledger_url) as proxy:
+        daemon = forked_daemon(proxy.url, mosquitto)
+        daemon.start(DIE_AT=f"written:{ORDERS_AT_THE_START + 1}", LEASE_S=LEASE_S)
+        async with connected(mosquitto) as pit:
+            await pit.status("one", "running")
+            await pit.status("two", "running")
+            proxy.stall()
+            opened = event("round.opened", 1, round="r1")
+            await pit.publish("one", "BE-01", encoded(opened))
+            assert await asyncio.to_thread(daemon.process.wait, patience_s(30)) == -9
+            proxy.cut()
+            proxy.flow()
+            daemon.start(LEASE_S=LEASE_S)
+            (reply,) = await pit.until(lambda: pit.replies("one", "BE-01", opened["id"]))
+            assert (reply["status"], reply["duplicate"]) == ("accepted", False)
+            await ends_well("kill -9 with a COMMIT that never left", Witness(pit), ledger_url, daemon)

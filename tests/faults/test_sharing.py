@@ -9,7 +9,7 @@ from tests.acceptance.processes import START_WITHIN_S, Daemon, patience_s
 from tests.faults.conftest import EndsWell, NewDaemon
 from tests.faults.players import playing
 
-TABLES = {"BE-01": "one", "BE-02": "two", "BE-03": "three", "BE-04": "four"}
+TABLES = {"BE-01": "one", "UTH-01": "two", "TCX-01": "three", "BE-02": "four"}
 FLOOR = (
     "[leases]\nshare = true\n",
     *(processes.link(link) for link in TABLES.values()),

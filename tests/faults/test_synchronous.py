@@ -8,7 +8,8 @@ import asyncpg
 from tests.acceptance import processes
 from tests.acceptance.integrator import connected, encoded, event
 from tests.acceptance.processes import patience_s
-from tests.faults.conftest import NewDaemon
+from tests.faults.conftest import EndsWell, NewDaemon
+from tests.faults.witness import Witness
 from tests.servers import PostgresProgram
 
 
@@ -18,9 +19,9 @@ async def wait_for_standbys(postgres: PostgresProgram, names: str) -> None:
 
 
 async def test_nothing_is_answered_that_the_standby_may_lack(
-    killable_postgres: PostgresProgram, mosquitto: str, new_daemon: NewDaemon
+    killable_postgres: PostgresProgram, mosquitto: str, forked_daemon: NewDaemon, ends_well: EndsWell
 ) -> None:
-    daemon = new_daemon(killable_postgres.url, mosquitto)
+    daemon = forked_daemon(killable_postgres.url, mosquitto)
     assert processes.run("migrate", "--config", daemon.config).returncode == 0
     daemon.start()
     await asyncio.to_thread(daemon.wait_ready)
@@ -49,6 +50,7 @@ async def test_nothing_is_answered_that_the_standby_may_lack(
         assert {reply["status"] for reply in await pit.until(replies)} == {"accepted"}
         await pit.status("one", "running")
         assert await ledger.fetchval("SELECT count(*) FROM events WHERE id = $1", wager["id"]) == 1
+        what = "a wait for the synchronous standby is cancelled"
+        await ends_well(what, Witness(pit), killable_postgres.url, daemon, times=cancelled)
     await ledger.close()
     await administrator.close()
-    assert await asyncio.to_thread(daemon.terminate) == 0

@@ -25,13 +25,13 @@ def rank_of(cards: list[str]) -> str:
 
 
 def deal(
-    chance: random.Random, game: str, seated: list[int], *, stacked: bool = False
+    chance: random.Random, game: str, seated: list[int], *, stacked: float = 0.35
 ) -> tuple[dict[int, list[str]], list[str]]:
-    """Cards for everyone from one deck; in every third round a deck that was stacked for Straight Flushes."""
+    """Cards for everyone from one deck, which is so often one that was stacked for Straight Flushes and Royals."""
     own, common = CARDS[game]
     hands: dict[int, list[str]] = {}
     community: list[str] = []
-    if stacked or chance.random() < 0.35:
+    if chance.random() < stacked:
         suit = chance.choice("shdc")
         if common:
             start = chance.choice([own, *range(own, 12 - own), 9])  # the last two windows end with the Ace

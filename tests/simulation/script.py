@@ -242,7 +242,7 @@ class Script:
     def _round(self, table: str) -> list[dict[str, Any]]:
         chance, (_, game) = self._chance, TABLES[table]
         seated = chance.sample(range(1, 7), 2)
-        hands, community = deal(chance, game, seated, stacked=True)
+        hands, community = deal(chance, game, seated, stacked=1.0)
         made = [award for award in self._made if award["table"] == table or chance.random() < 0.1]
         paid = [{"type": "award.paid", "award": award["award"], "round": award["round"]} for award in made[-3:]]
         shown = [

@@ -196,7 +196,7 @@ class Table:
             return
         await self._say("round.closed", round_)
         await self._pause(1.0)
-        await self._show_hands(round_, seated, deal(self.chance, self.game, seated, stacked=last))
+        await self._show_hands(round_, seated, deal(self.chance, self.game, seated, stacked=1.0 if last else 0.35))
         # The end of a round can take its time: others who were entered later must wait.
         await self._pause(self.chance.choice([0.5, 1.0, 8.0]))
         if self.chance.random() < 0.12 and not last:
