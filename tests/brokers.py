@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-START_TIMEOUT_S = 15.0
+from tests.patience import patience_s
+
+START_WITHIN_S = 30.0
 
 
 def free_port() -> int:
@@ -83,10 +85,10 @@ def _running(command: list[str], log: Path, port: int, host: str = "127.0.0.1") 
 
 
 def _wait_for(process: subprocess.Popen[bytes], log: Path, port: int, host: str = "127.0.0.1") -> None:
-    deadline = time.monotonic() + START_TIMEOUT_S
+    deadline = time.monotonic() + patience_s(START_WITHIN_S)
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            socket.create_connection((host, port), timeout=1).close()
+            socket.create_connection((host, port), timeout=5).close()
         except OSError:
             time.sleep(0.02)
         else:

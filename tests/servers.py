@@ -24,6 +24,7 @@ import asyncpg
 from jackpot.embedded import EmbeddedBroker, EmbeddedPostgres
 from jackpot.embedded.server import Launch
 from jackpot.errors import UserError
+from tests.patience import patience_s
 
 ROOT = Path(__file__).parent.parent
 MEMORY = Path("/dev/shm")
@@ -106,7 +107,8 @@ class ServerProgram:
     def server_pid(self) -> int:
         """Waits for it: after a kill, what is left of PostgreSQL may serve on for a while before it is started again."""
         assert self._program is not None
-        for _ in range(600):
+        deadline = time.monotonic() + patience_s(60)
+        while time.monotonic() < deadline:
             if children := _children(self._program.pid):
                 return children[0]
             time.sleep(0.05)

@@ -12,12 +12,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from tests import patience
 from tests.brokers import free_port
 
+patience_s = patience.patience_s
 JACKPOT = Path(sys.executable).with_name("jackpot")
 START_WITHIN_S = 30.0
 BACK_WITHIN_S = 20.0
 EXIT_WITHIN_S = 20.0
+ANSWER_WITHIN_S = 10.0
 
 GAMES = {
     "BE": ("bullseye", 6),
@@ -38,19 +41,14 @@ def environment() -> dict[str, str]:
     }
 
 
-def patience_s(seconds: float) -> float:
-    """So long on a machine that has time for us; longer where many wait for each processor."""
-    return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-
-
 Finished = subprocess.CompletedProcess[str]
 
 
 def run(*arguments: str | Path, within_s: float = 60.0) -> Finished:
     """One `jackpot` command, as typed at a terminal."""
-    patience = patience_s(within_s)
+    most_s = patience_s(within_s)
     return subprocess.run(
-        [JACKPOT, *arguments], env=environment(), capture_output=True, text=True, timeout=patience, check=False
+        [JACKPOT, *arguments], env=environment(), capture_output=True, text=True, timeout=most_s, check=False
     )
 
 
@@ -141,7 +139,7 @@ class Daemon:
 
     def get(self, path: str) -> tuple[int, str]:
         """Status and body; 0 if nobody answers."""
-        connection = http.client.HTTPConnection(self.listen, timeout=2)
+        connection = http.client.HTTPConnection(self.listen, timeout=ANSWER_WITHIN_S)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()

@@ -21,10 +21,11 @@ import pytest
 
 from tests.acceptance import processes
 from tests.brokers import free_port
+from tests.patience import patience_s
 from tests.servers import ROOT, open_directory
 
 ENDS_WITHIN_S = 90.0
-VANISHES_WITHIN_S = 20.0
+VANISHES_WITHIN_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class Demo:
     def end(self) -> int:
         assert self._process.stdout is not None
         self._said += self._process.stdout.read().splitlines()
-        return self._process.wait(ENDS_WITHIN_S)
+        return self._process.wait(patience_s(ENDS_WITHIN_S))
 
     def rounds(self) -> int:
         return max(int(found.replace(",", "")) for found in re.findall(r"([\d,]+) rounds", self.said))
@@ -173,7 +174,7 @@ def reconciliation(someone: Someone, place: Path, day: str) -> dict[str, object]
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=patience_s(60),
     )
     assert done.returncode == 0, done.stderr
     document: dict[str, object] = json.loads(done.stdout)
@@ -228,14 +229,21 @@ def test_what_is_printed_to_try_works_and_nothing_is_lost_whatever_is_killed(our
 
 def _pasted(line: str) -> str:
     done = subprocess.run(
-        line, shell=True, cwd=ROOT, env=processes.environment(), capture_output=True, text=True, check=False, timeout=60
+        line,
+        shell=True,
+        cwd=ROOT,
+        env=processes.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=patience_s(60),
     )
     assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"
     return done.stdout
 
 
 def _wait_until_gone(place: Path) -> None:
-    deadline = time.monotonic() + VANISHES_WITHIN_S
+    deadline = time.monotonic() + patience_s(VANISHES_WITHIN_S)
     while processes_of(place):
         assert time.monotonic() < deadline, processes_of(place)
         time.sleep(0.1)
@@ -245,6 +253,8 @@ def test_a_taken_port_is_named(ourselves: Someone, open_dir: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         argv = ourselves.command("demo", "--headless", "--data-dir", open_dir, "--port", str(port))
-        done = subprocess.run(argv, env=ourselves.environment, capture_output=True, text=True, check=False, timeout=30)
+        done = subprocess.run(
+            argv, env=ourselves.environment, capture_output=True, text=True, check=False, timeout=patience_s(30)
+        )
     assert done.returncode == 2
     assert done.stderr == f"jackpot: port {port} of 127.0.0.1 cannot be used; choose another with --port\n"

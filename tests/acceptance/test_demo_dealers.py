@@ -24,6 +24,7 @@ from jackpot.rules.megalink import Rank
 from jackpot.wire.broker import Broker
 from tests.acceptance.conftest import LINK
 from tests.acceptance.processes import Daemon
+from tests.patience import patience_s
 
 DAY = GamingDay.of("Asia/Singapore", "06:00")
 AT_ONCE = Pace(step=0, between_rounds=0, paying=0)
@@ -57,7 +58,7 @@ async def table_day(engine: AsyncEngine, table: str) -> TableDay:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(patience_s(30)):
         while not condition():
             await asyncio.sleep(0.01)
 

@@ -30,6 +30,7 @@ from jackpot.wire.broker import Broker
 from jackpot.wire.feed import Feed
 from tests.acceptance import processes
 from tests.brokers import free_port
+from tests.patience import patience_s
 
 SIZES = [(80, 24), (100, 30), (80, 50), (140, 40), (200, 60), (60, 20), (30, 8)]
 
@@ -181,7 +182,7 @@ class Terminal:
 
     def until(self, text: str, within_s: float = 60.0) -> None:
         """Until the text has come since the last thing that was waited for."""
-        start, deadline = len(self.seen), time.monotonic() + within_s
+        start, deadline = len(self.seen), time.monotonic() + patience_s(within_s)
         while text.encode() not in self.seen[start:]:
             assert time.monotonic() < deadline, self.seen[-3000:].decode(errors="replace")
             if select.select([self._main], [], [], 1.0)[0]:

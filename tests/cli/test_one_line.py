@@ -10,6 +10,7 @@ from jackpot.cli.common import read_day
 from jackpot.errors import UserError
 from tests.acceptance import processes
 from tests.acceptance.processes import JACKPOT, environment
+from tests.patience import patience_s
 
 LINK = processes.link("megalink")
 ORDER = ("--link", "megalink", "--reason", "a test")
@@ -17,7 +18,7 @@ ORDER = ("--link", "megalink", "--reason", "a test")
 
 def refused(*arguments: str | bytes | Path) -> str:
     done = subprocess.run(
-        [JACKPOT, *arguments], env=environment(), capture_output=True, text=True, timeout=60, check=False
+        [JACKPOT, *arguments], env=environment(), capture_output=True, text=True, timeout=patience_s(60), check=False
     )
     assert (done.returncode, done.stdout) == (2, ""), done
     (line,) = done.stderr.splitlines()

@@ -9,6 +9,7 @@ import pytest
 
 from tests.acceptance.processes import Daemon
 from tests.cli.conftest import Jackpot, Said
+from tests.patience import patience_s
 
 Table = Callable[..., Said]
 
@@ -38,7 +39,7 @@ def test_a_round_by_hand_from_place_your_bets_to_paid(uth: Table) -> None:
     award = json.loads(settled.out.rpartition("<- accepted ")[2])["awards"][0]
     paid = uth("paid", award["award"], "--round", award["round"])
     assert (paid.code, "<- accepted" in paid.out) == (0, True)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + patience_s(20)
     while json.loads(uth("state").out)["round"] is not None:  # the contract gives it a second
         assert time.monotonic() < deadline
 

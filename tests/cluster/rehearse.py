@@ -30,6 +30,7 @@ from tests.cluster.machines import FILES, NATS, PATRONI, Machines, three_machine
 from tests.deploy.installed import DEPLOY
 from tests.faults.auditor import audit_at
 from tests.faults.players import Floor, playing
+from tests.patience import patience_s
 from tests.servers import open_directory
 
 LINKS = ("one", "two", "three", "four")
@@ -144,7 +145,7 @@ class Rehearsal:
         """Until each daemon leads its share of the links."""
         connection = await connect(self.machines.database_url("jackpot_audit"))
         try:
-            async with asyncio.timeout(SHARED_WITHIN_S):
+            async with asyncio.timeout(patience_s(SHARED_WITHIN_S)):
                 while True:
                     led = Counter(lease.holder for lease in await survey(connection) if lease.valid)
                     if list(led.values()) == [len(LINKS) // len(self.daemons)] * len(self.daemons):

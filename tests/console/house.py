@@ -21,6 +21,7 @@ from jackpot.wire.mqtt import Broker
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.brokers import free_port
+from tests.patience import patience_s
 from tests.servers import RestartableBroker
 
 PASSWORD = "correct horse battery"
@@ -67,7 +68,7 @@ class House:
     ) -> AsyncIterator[Page]:
         """A browser of its own, with this person logged in; a page that breaks the rules of its own CSP fails the test."""
         context = await self.browser.new_context(base_url=self.url, viewport=viewport or DESK, **options)  # type: ignore[arg-type]  # a plain dict is what it takes
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(patience_s(15) * 1000)
         page = await context.new_page()
         complaints: list[str] = []
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -102,7 +103,7 @@ class House:
 
 
 async def _accepted(answer: Any) -> dict[str, Any]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(patience_s(20)):
         reply: dict[str, Any] = await answer
     assert reply["status"] == "accepted", reply
     return reply

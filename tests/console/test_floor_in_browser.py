@@ -22,6 +22,7 @@ from tests.console.house import (
     House,
     log_in,
 )
+from tests.patience import patience_s
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -212,10 +213,10 @@ async def test_what_could_not_be_read_is_kept_for_operations(house: House) -> No
     connection.publish_nowait(f"jackpot/v1/{LINK}/tables/UTH-01/events", b'{"id": <script>alert(1)</script>')
     async with house.page("emil") as page:
         await expect(page.get_by_role("link", name="Quarantine")).to_be_visible()
-        for _ in range(50):
+        async with asyncio.timeout(patience_s(20)):
             await page.goto("/quarantine")
-            if await page.locator("article").count():
-                break
-            await asyncio.sleep(0.1)
+            while not await page.locator("article").count():
+                await asyncio.sleep(0.1)
+                await page.goto("/quarantine")
         await expect(page.locator("article").first).to_contain_text("Malformed")
         await expect(page.locator("pre").first).to_have_text('{"id": <script>alert(1)</script>')

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
@@ -11,6 +12,7 @@ import pytest_asyncio
 from jackpot.console import limits, server
 from jackpot.console.limits import BODY_BYTES_MAX
 from tests.console.office import Office, served
+from tests.patience import patience_s
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -41,7 +43,7 @@ class Stranger:
 
     async def answer(self) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body of the answer, which is the last on this connection."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience_s(10)):
             told, _, body = (await self._reader.read()).partition(b"\r\n\r\n")
         first, *lines = told.decode().split("\r\n")
         return int(first.split()[1]), dict(line.split(": ", 1) for line in lines), body
@@ -49,7 +51,7 @@ class Stranger:
     async def ends(self) -> None:
         """Until the server has ended the connection, whatever it has said before."""
         with suppress(ConnectionError):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(patience_s(20)):
                 await self._reader.read()
 
     def close(self) -> None:
@@ -88,11 +90,10 @@ async def test_nobody_waits_while_someone_sends_very_much(port: int) -> None:
 
     async def feel() -> None:
         nonlocal latest
-        loop = asyncio.get_running_loop()
         while True:
-            before = loop.time()
+            before = time.thread_time()  # a busy machine is nobody's fault
             await asyncio.sleep(0.01)
-            latest = max(latest, loop.time() - before)
+            latest = max(latest, time.thread_time() - before)
 
     feeling = asyncio.create_task(feel())
     client = await stranger(port)
@@ -148,5 +149,6 @@ async def test_no_more_connections_than_there_is_room_for(port: int, monkeypatch
     await (await stranger(port)).ends()
     for client in held:
         client.close()
-    await asyncio.sleep(0.05)
-    assert await status_of(port, b"{}") in (401, 422)
+    async with asyncio.timeout(patience_s(20)):
+        while await status_of(port, b"{}") not in (401, 422):  # until it has seen that they left
+            await asyncio.sleep(0.05)

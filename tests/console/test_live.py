@@ -10,6 +10,7 @@ from jackpot.console import live
 from jackpot.console.live import TooManyWatchers, Watchers
 from jackpot.wire.feed import Feed
 from jackpot.wire.mqtt import Broker
+from tests.patience import patience_s
 
 METER = {"link": "megalink", "version": 1, "displayed_cents": 100, "pending": []}
 
@@ -25,7 +26,7 @@ def feed() -> Feed:
 
 
 async def some(stream: Any, count: int) -> list[ServerSentEvent]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(patience_s(5)):
         return [await anext(stream) for _ in range(count)]
 
 
@@ -94,7 +95,7 @@ async def test_a_stream_ends_when_its_visitor_may_no_longer_watch(monkeypatch: p
     async def no_longer() -> bool:
         return False
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(patience_s(5)):
         assert [event.retry async for event in Watchers(feed()).watch(still_allowed=no_longer)] == [1000]
 
 
@@ -103,5 +104,5 @@ async def test_closing_ends_every_stream() -> None:
     stream = watchers.watch()
     await some(stream, 1)
     watchers.close()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(patience_s(5)):
         assert [event async for event in stream] == []

@@ -8,6 +8,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.console.house import LINK, STRAIGHT_FLUSH, House
+from tests.patience import patience_s
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -115,14 +116,14 @@ async def test_it_is_marked_as_soon_as_nobody_vouches_for_it(house: House) -> No
         await open_sign(page)
         house.daemon.signal(signal.SIGSTOP)
         try:
-            await expect(page.locator("body")).to_have_class(re.compile("stale"), timeout=15_000)
+            await expect(page.locator("body")).to_have_class(re.compile("stale"), timeout=patience_s(15) * 1000)
             await expect(page.locator(".mark")).to_have_text(
                 re.compile(r"Not current, last confirmed at \d\d:\d\d:\d\d")
             )
             await expect(page.locator(".mark")).to_be_visible()
         finally:
             house.daemon.signal(signal.SIGCONT)
-        await expect(page.locator("body")).not_to_have_class(re.compile("stale"), timeout=30_000)
+        await expect(page.locator("body")).not_to_have_class(re.compile("stale"), timeout=patience_s(30) * 1000)
         await expect(page.locator(".mark")).to_be_hidden()
 
 
@@ -145,12 +146,14 @@ async def test_a_lost_broker_is_seen_on_sign_and_floor(house: House) -> None:
         await expect(floor.locator("#feed")).to_have_text("Live")
         house.broker.kill()
         try:
-            await expect(sign.locator("body")).to_have_class(re.compile("stale"), timeout=15_000)
-            await expect(floor.locator("#feed")).to_have_text("Not live: the feed is cut", timeout=15_000)
+            await expect(sign.locator("body")).to_have_class(re.compile("stale"), timeout=patience_s(15) * 1000)
+            await expect(floor.locator("#feed")).to_have_text(
+                "Not live: the feed is cut", timeout=patience_s(15) * 1000
+            )
         finally:
             house.broker.start()
-        await expect(sign.locator("body")).not_to_have_class(re.compile("stale"), timeout=30_000)
-        await expect(floor.locator("#feed")).to_have_text("Live", timeout=30_000)
+        await expect(sign.locator("body")).not_to_have_class(re.compile("stale"), timeout=patience_s(30) * 1000)
+        await expect(floor.locator("#feed")).to_have_text("Live", timeout=patience_s(30) * 1000)
 
 
 async def test_the_figure_fits_every_screen(house: House) -> None:

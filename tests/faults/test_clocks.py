@@ -11,7 +11,7 @@ import pytest
 from jackpot.ledger import lease
 from jackpot.link.gaming_day import GamingDay
 from tests.acceptance import processes
-from tests.acceptance.processes import patience_s
+from tests.acceptance.processes import BACK_WITHIN_S, Daemon, patience_s
 from tests.faults.conftest import LEASE_S, TABLES, EndsWell, NewDaemon
 from tests.faults.faked_time import FakedClock
 from tests.faults.players import playing
@@ -64,6 +64,16 @@ def timeless_postgres(used_dir: Path, clock: FakedClock) -> Iterator[PostgresPro
     program.stop()
 
 
+async def who_leads(first: Daemon, second: Daemon) -> tuple[Daemon, Daemon]:
+    """Whoever does, and the other one."""
+    async with asyncio.timeout(patience_s(BACK_WITHIN_S)):
+        while True:
+            ready = [(await asyncio.to_thread(daemon.get, "/readyz"))[0] == 200 for daemon in (first, second)]
+            if sorted(ready) == [False, True]:
+                return (first, second) if ready[0] else (second, first)
+            await asyncio.sleep(0.05)
+
+
 async def test_the_databases_clock_jumps(
     timeless_postgres: PostgresProgram,
     clock: FakedClock,
@@ -86,7 +96,7 @@ async def test_the_databases_clock_jumps(
             floor.hit()
             clock.jump(away)
         await floor.goes_on(10)
-        leader, other = (first, second) if first.get("/readyz")[0] == 200 else (second, first)
+        leader, other = await who_leads(first, second)
         floor.hit()
         leader.kill()
         clock.jump(-8 * HOURS)

@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 from jackpot.cli import app
 from jackpot.errors import UserError
 from jackpot.rules.fast_action_roulette import NUMBERS
+from tests.patience import patience_s
 
 UTH = (
     '{"game": "ultimate-texas-holdem", "dealer": ["7d", "7c"], "community": ["Qh", "Jh", "Th", "2c", "3d"],\n'
@@ -57,7 +58,7 @@ def call(*arguments: str, given: str | bytes = "") -> Result:
 
 def run(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-c", "from jackpot.cli import main; main()", *arguments]
-    return subprocess.run(command, input=given, capture_output=True, check=False, timeout=60)
+    return subprocess.run(command, input=given, capture_output=True, check=False, timeout=patience_s(60))
 
 
 def results(printed: str | bytes) -> Iterator[dict[str, Any]]:
@@ -155,7 +156,7 @@ def test_explain_answers_bad_use_in_one_line(arguments: list[str]) -> None:
 def test_output_that_cannot_be_written_is_one_line() -> None:
     with Path("/dev/full").open("wb") as full:
         command = [sys.executable, "-c", "from jackpot.cli import main; main()", "explain", "tcx", "Ah", "Kh", "Qh"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False, timeout=60)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False, timeout=patience_s(60))
     assert (done.returncode, done.stderr) == (
         2,
         b"jackpot: the output cannot be written: No space left on device\n",

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 
 from jackpot.wire.mqtt import Broker, Connection, Message, OnMessage
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 CONNACK = b"\x20\x02\x00\x00"
 SUBACK = b"\x90\x03\x00\x01\x01"
 
