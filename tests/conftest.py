@@ -5,9 +5,13 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from tests import brokers
 from tests.servers import PostgresProgram, open_directory
+
+# What is usual draws every traceback with all its variables, which takes a third of a second each.
+structlog.configure(processors=[structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)])
 
 
 @pytest.fixture(scope="session")

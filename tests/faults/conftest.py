@@ -106,7 +106,8 @@ class ForkedDaemon(Daemon):
     nursery: Nursery
 
     def start(self, **more_environment: str) -> None:
-        self._process = self.nursery.fork(self.config, self._log, more_environment)
+        # A notice that a broker lost comes with the next round of them: play to the end waits for it.
+        self._process = self.nursery.fork(self.config, self._log, {"NOTICES_EVERY_S": "1", **more_environment})
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,8 @@
 """The daemon with a death wish: `python -m tests.faults.launcher CONFIG`, as `jackpot serve`, but told by the environment.
 
 `DIE_AT=committed:7` kills it with SIGKILL at the seventh time it reaches that point. `written` is a point of its own: the
-statement is under way, and the kill comes a moment after it began. `LEASE_S` and `AUDIT_EVERY_S` change the daemon's own.
+statement is under way, and the kill comes a moment after it began. `LEASE_S`, `AUDIT_EVERY_S` and `NOTICES_EVERY_S` change
+the daemon's own.
 `CHOKE_ON` is text in a payload that makes reading it raise, as a bug of ours would. `NETWORK` is a network namespace's file
 to live in.
 """
@@ -24,7 +25,7 @@ import uvloop
 from jackpot import leader, logs
 from jackpot.config import load
 from jackpot.service import serve
-from jackpot.wire import codec
+from jackpot.wire import channel, codec
 
 CLONE_NEWNET = 0x40000000
 POINTS = ("received", "begun", "written", "committed", "replied", "acknowledged")
@@ -83,6 +84,7 @@ def live(config: Path) -> None:
     leader.LEASE_S, leader.RENEW_EVERY_S, leader.STANDBY_EVERY_S = lease_s, lease_s / 4, lease_s / 8
     leader.BROKER_PATIENCE_S, leader.BROKERLESS_S = 1.25 * lease_s, 2.5 * lease_s
     leader.AUDIT_EVERY_S = float(os.environ.get("AUDIT_EVERY_S", leader.AUDIT_EVERY_S))
+    channel.NOTICES_EVERY_S = float(os.environ.get("NOTICES_EVERY_S", channel.NOTICES_EVERY_S))
     if text := os.environ.get("CHOKE_ON"):
         choke_on(text.encode())
     logs.set_up()
