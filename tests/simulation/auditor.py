@@ -46,6 +46,10 @@ class LinkFile:
     n: int = 0
     meters: dict[int, Json] = field(default_factory=dict)
     """What the meter must show, by version."""
+    displayed: set[int] = field(default_factory=set)
+    """Every amount that it ever showed, in cents."""
+    climb: range = range(0)
+    """Between the lowest and the highest of them lately: a figure may be on its way there."""
     wins: list[int] = field(default_factory=list)
     """The events that made the meter go down: awards from the pool, and corrections by people."""
     states: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -144,6 +148,9 @@ class Auditor:
             ):
                 raise AssertionError("the auditor's own books do not balance")
         file.meters[file.n] = books.meter()
+        file.displayed.add(books.displayed())
+        lately = [file.meters[n]["displayed_cents"] for n in range(max(1, file.n - 50), file.n + 1) if n in file.meters]
+        file.climb = range(min(lately), max(lately) + 1)
         for table in books.tables:
             file.states[table].add(json.dumps({**books.table_state(table), "accepts_play": not books.suspended}))
 

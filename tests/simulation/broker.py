@@ -49,8 +49,10 @@ class Broker:
         self.peers: list[Peer] = []
         self.on_publish: Callable[[str, str, bytes], None] = lambda *_: None
         """Hears client id, topic and payload of all that clients publish."""
-        self.on_deliver: Callable[[str, str, bytes], None] = lambda *_: None
-        """The same of all that reaches a client."""
+        self.on_deliver: Callable[[str, str, bytes, bool], None] = lambda *_: None
+        """The same of all that reaches a client, and whether it was kept."""
+        self.on_greet: Callable[[str], None] = lambda _: None
+        """Hears who has connected."""
         self.fates: Callable[[str], list[float]] = lambda _: [0.0]
         """After how many seconds each copy of a message on this topic is passed on; none: it is lost."""
         self._receivers: dict[str, list[tuple[Session, int]]] = {}
@@ -134,6 +136,7 @@ class Broker:
         peer.session = session
         self.peers.append(peer)
         self.trace.note("broker", f"{hello.client_id} is here")
+        self.on_greet(hello.client_id)
         peer.pipe.send(CONNACK)
         self.send_again(session, older_than_s=0.0)
         self.pump(session)
@@ -243,7 +246,7 @@ class Peer:
         if self.session is not None:
             client_id = self.session.client_id
             packet = publish_packet(packet_id, sent)
-            self.pipe.send(packet, lambda: self.broker.on_deliver(client_id, sent.topic, sent.payload))
+            self.pipe.send(packet, lambda: self.broker.on_deliver(client_id, sent.topic, sent.payload, sent.retain))
 
     def lost(self) -> None:
         self.end(with_will=True)

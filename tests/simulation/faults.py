@@ -1,30 +1,21 @@
 """What goes wrong on the floor, and what people do to a link. Each seed has its own weather: some faults, not others."""
 
 import asyncio
-import json
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from jackpot.link.commands import (
-    AnyCommand,
-    BalanceAdjusted,
-    LinkResumed,
-    LinkSuspended,
-    ParametersChanged,
-    RoundConcluded,
-)
 from tests.simulation.daemon import Daemon
 from tests.simulation.database import Mischief
 from tests.simulation.loop import Process
+from tests.simulation.mishaps import BOARDS, BoardMishaps
 from tests.simulation.network import DOWN, UP
-from tests.simulation.plan import terms
+from tests.simulation.people import PEOPLE, People
 from tests.simulation.tables import Table
 
 if TYPE_CHECKING:
+    from tests.simulation.boards import Boards
     from tests.simulation.sign import Sign
     from tests.simulation.world import World
 
@@ -46,18 +37,14 @@ KINDS = (
     "kill_a_table",
     "stop_a_table_for_a_while",
     "cut_a_table_off",
-    "stop_a_sign_for_a_while",
-    "cut_a_sign_off",
-    "suspend_for_a_while",
-    "change_parameters",
-    "adjust_a_balance",
-    "conclude_a_round",
+    *BOARDS,
+    *PEOPLE,
 )
 """The faults, by their names: each is a method of the weather."""
 POINTS = ("received", "begun", "written", "committed", "replied", "acknowledged")
 
 
-class Weather:
+class Weather(BoardMishaps, People):
     """Draws what happens next, until the house closes."""
 
     def __init__(self, world: "World", chance: random.Random, only: Sequence[str]) -> None:
@@ -76,7 +63,6 @@ class Weather:
         self.lost, self.doubled, self.held_back = (chance.choice(losses) for _ in range(3))
         if world.plan.trusting:
             self.lost = self.held_back = 0
-        self._commands = 0
 
     async def run(self) -> None:
         while True:
@@ -187,7 +173,7 @@ class Weather:
     # Servers and networks.
 
     def break_connections(self) -> None:
-        everyone: list[Daemon | Table | Sign] = [*self.world.daemons, *self.world.tables, self.world.sign]
+        everyone: list[Daemon | Table | Sign | Boards] = [*self.world.daemons, *self.world.tables, self.world.sign]
         for who in everyone:
             if self.chance.random() < 0.4:
                 self.world.network.flap(who.process)
@@ -237,49 +223,3 @@ class Weather:
 
     def _ways(self) -> Sequence[str]:
         return self.chance.choice([(UP, DOWN), (UP,), (DOWN,)])
-
-    # Signs.
-
-    def stop_a_sign_for_a_while(self) -> None:
-        self._stop(self.world.sign.process)
-
-    def cut_a_sign_off(self) -> None:
-        self.world.network.block(self.world.sign.process, self.chance.uniform(0, 30), self._ways())
-
-    # People.
-
-    def _ask(self, link: str, kind: type[Any], **what: Any) -> None:
-        self._commands += 1
-        command: AnyCommand = kind(id=f"c{self._commands}", by="ann", reason="it had to be", **what)
-        self.world.auditor.asked[command.id] = json.loads(msgspec.json.encode(command))
-        self.world.database.leave_request(link, command)
-
-    def _link(self) -> str:
-        return self.chance.choice(list(self.world.auditor.files))
-
-    def suspend_for_a_while(self) -> None:
-        link = self._link()
-        self.suspend(link)
-        self._later(20, lambda: None if self.closing else self.resume(link))
-
-    def suspend(self, link: str) -> None:
-        self._ask(link, LinkSuspended)
-
-    def resume(self, link: str) -> None:
-        self._ask(link, LinkResumed)
-
-    def change_parameters(self) -> None:
-        effective = self.chance.choice(["at_once", "next_win"])
-        self._ask(
-            self._link(), ParametersChanged, approved_by="bob", effective=effective, parameters=terms(self.chance)
-        )
-
-    def adjust_a_balance(self) -> None:
-        account, cents = self.chance.choice(["pool", "reserve"]), self.chance.choice([-900, -17, 1, 12_345])
-        self._ask(self._link(), BalanceAdjusted, approved_by="bob", account=account, amount_cents=cents)
-
-    def conclude_a_round(self) -> None:
-        table = self._table()
-        if table.rounds:
-            outcome = self.chance.choice(["settled", "void"])
-            self._ask(table.link, RoundConcluded, table=table.table, round=f"r{table.rounds}", outcome=outcome)

@@ -180,7 +180,7 @@ class Ledger:
         self.trace.note("a person", f"{link} {command}")
         self.requests[command.id] = {"link": link, "command": command, "answer": None}
 
-    def requests_of(self, link: str, _: object) -> list[Request]:
+    def requests_of(self, link: str, _: object = None) -> list[Request]:
         waiting = {id_: row for id_, row in self.requests.items() if row["link"] == link and row["answer"] is None}
         return [Request(id_, row["command"]) for id_, row in waiting.items()]
 

@@ -179,6 +179,10 @@ class Network:
         self._pipes.append(pipe)
         client.connection_made(pipe)
 
+    def connected(self, process: Process) -> bool:
+        """As far as it knows itself."""
+        return any(pipe.process is process and pipe.open for pipe in self._pipes)
+
     def cut(self, process: Process, *, silently: bool = False) -> None:
         for pipe in self._pipes:
             if pipe.process is process and pipe.open:

@@ -18,6 +18,8 @@ DEALERS_PACE = 20.0
 """Of whole days: a round takes minutes."""
 SHARED = 0.3
 """How many of the worlds have three daemons that share the links; in the others one of two leads and one stands by."""
+BOARDS = 0.4
+"""How many of the worlds with short days have boards; in the others somebody listens to the feed."""
 TRUSTING = 0.25
 """In so many the broker forgets nothing, nothing is lost behind it, and tables trust it."""
 
@@ -40,6 +42,10 @@ class Plan:
     @property
     def shared(self) -> bool:
         return self.chance("share").random() < SHARED
+
+    @property
+    def boards(self) -> bool:
+        return not self.whole and self.chance("boards").random() < BOARDS
 
     @property
     def trusting(self) -> bool:

@@ -16,15 +16,17 @@ class Planted:
     """The faults under which it shows; all of them if none is named."""
     seed: int
     """Of a world in which it was seen: the first to look at."""
+    says: str
+    """What the auditor says of it."""
 
 
 Bed = dict[str, Planted]
 
 
 def keeper(bed: Bed) -> Callable[..., Callable[[Plant], Plant]]:
-    def shows(*weather: str, seed: int = 1) -> Callable[[Plant], Plant]:
+    def shows(*weather: str, seed: int = 1, says: str = "") -> Callable[[Plant], Plant]:
         def keep(bug: Plant) -> Plant:
-            bed[bug.__name__] = Planted(bug, weather, seed)
+            bed[bug.__name__] = Planted(bug, weather, seed, says)
             return bug
 
         return keep

@@ -4,6 +4,7 @@ What is replaced is listed here and nowhere else: the ledger's functions that sp
 are read, and the loggers. Every wait of the product is as long as it is.
 """
 
+import datetime as dt
 import random
 import uuid
 from collections.abc import Callable, Collection
@@ -12,12 +13,15 @@ from typing import Any, TypeVar
 
 import pytest
 
+from drivers import line
 from jackpot import chores, desk, leader, opening, share, sitting
 from jackpot.floor import table
 from jackpot.ledger import audit, lease, load, post, requests, store
 from jackpot.link.state import LinkState
 from jackpot.people import approvals
+from jackpot.signs import agent, keeper
 from jackpot.wire import channel, session
+from tests.simulation.boards import Boards
 from tests.simulation.database import Connection, Database
 from tests.simulation.ledger import written
 from tests.simulation.loop import PROCESS, VirtualLoop
@@ -37,6 +41,14 @@ def set_stage(patch: pytest.MonkeyPatch, loop: VirtualLoop, database: Database, 
     # A set's order differs from one Python process to the next, and with it the order of what is published.
     publish_states = channel.Channel._publish_states
     patch.setattr(channel.Channel, "_publish_states", lambda self, tables: publish_states(self, sorted(tables)))
+
+
+def hang_boards(patch: pytest.MonkeyPatch, boards: Boards, now: Callable[[], dt.datetime], trace: Trace) -> None:
+    """Their lines lead to emulated boards; everything between the feed and the bytes on the line is real."""
+    patch.setattr(line, "_open_socket", boards.open_line)
+    for module in (agent, keeper):
+        patch.setattr(module, "datetime", SimpleNamespace(now=lambda _: now()))
+        patch.setattr(module, "log", Scribe(trace))
 
 
 def replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:

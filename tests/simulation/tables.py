@@ -39,8 +39,9 @@ class Controller(TableController):
         self._hear_notice(award["award"])
 
     def _on_reply(self, reply: dict[str, Any]) -> None:
+        mine = reply["reply_to"] in self._seqs
         super()._on_reply(reply)
-        if reply.get("code") in NOT_RECORDED:
+        if mine and reply.get("code") in NOT_RECORDED:
             self._not_recorded = True
         elif not self._journal.unanswered():
             self._not_recorded = False

@@ -192,7 +192,8 @@ class House:
         self.world = World(Plan(2), loop)
         set_stage(patch, loop, self.world.database, self.world.trace, 1)
         (self.link,) = (link.id for link in self.world.config.links)
-        self.world.broker.on_publish = self.world.broker.on_deliver = lambda *_: None
+        self.world.broker.on_publish = lambda *_: None
+        self.world.broker.on_deliver = lambda *_: None
         self.world.database.on_commit = lambda *_: None
 
     async def daemon(self, name: str) -> Daemon:

@@ -8,10 +8,12 @@ from collections import Counter
 import pytest
 
 from tests.simulation.auditor import Auditor
+from tests.simulation.boards import CLIENT, Boards, Hung
 from tests.simulation.broker import Broker
 from tests.simulation.closing import close_audit, suspension_is_said
 from tests.simulation.daemon import Daemon
 from tests.simulation.database import Database, Mischief
+from tests.simulation.eyes import Eyes
 from tests.simulation.faults import Weather
 from tests.simulation.ledger import Row
 from tests.simulation.loop import VirtualLoop
@@ -19,7 +21,7 @@ from tests.simulation.network import Network
 from tests.simulation.plan import Plan, Verdict
 from tests.simulation.rogue import Rogue
 from tests.simulation.sign import Sign
-from tests.simulation.stage import set_stage
+from tests.simulation.stage import hang_boards, set_stage
 from tests.simulation.tables import Habits, Table
 from tests.simulation.trace import Trace
 
@@ -27,6 +29,7 @@ PATIENCE_S = 400.0
 SETTLED_AFTER_S = 20.0
 """When the weather is fine again, and all that was dead or stopped has had its time to come back."""
 COMPLAINTS_MAX = 5
+LOOK_EVERY_S = 0.5
 
 
 class World:
@@ -55,7 +58,9 @@ class World:
             loop.time,
         )
         self.broker.on_publish = self._published
-        self.broker.on_deliver = self.auditor.delivered
+        self.broker.on_deliver = self._delivered
+        self.broker.on_greet = self._greeted
+        self.eyes: Eyes | None = None
         self.database.on_commit = self._committed
         self.database.on_intruder = self.complain
         self.daemons: list[Daemon] = []
@@ -77,6 +82,24 @@ class World:
             for table in self.tables:
                 table.overheard_award(json.loads(payload))
 
+    def _delivered(self, client: str, topic: str, payload: bytes, retained: bool) -> None:
+        self.auditor.delivered(client, topic, payload)
+        if self.eyes is not None and client == CLIENT:
+            self.eyes.delivered(topic, payload, retained=retained)
+
+    def _greeted(self, client: str) -> None:
+        if self.eyes is not None and client == CLIENT:
+            self.eyes.connected()
+
+    def _look(self, hung: Hung) -> None:
+        if self.eyes is not None:
+            self.eyes.look(hung)
+
+    async def _look_around(self) -> None:
+        while self.eyes is not None:
+            await asyncio.sleep(LOOK_EVERY_S)
+            self.eyes.look_around()
+
     def _committed(self, link: str, rows: list[Row]) -> None:
         self.auditor.committed(link, rows)
         self.rogue.saw(link, rows)
@@ -84,7 +107,7 @@ class World:
     def now(self) -> dt.datetime:
         return self.plan.calendar(self.loop.time())
 
-    def _open_the_house(self) -> None:
+    def open_the_house(self) -> None:
         plan = self.plan
         chance = plan.chance("floor")
         for name in "ABC" if self.plan.shared else "AB":
@@ -107,21 +130,29 @@ class World:
                     self.loop, dealer, self.network, self.now, link=table.link, configured=table, habits=habits
                 )
                 self.tables.append(place)
-        self.sign = Sign(self.loop, self.auditor.shown)
+        self.sign = self._hang_a_sign()
         places = [(table.link, table.table) for table in self.tables]
         self.rogue = Rogue(self.loop, plan.chance("rogue"), places, plan.pace * chance.choice([5.0, 20.0, 1_000.0]))
+
+    def _hang_a_sign(self) -> Sign | Boards:
+        if not self.plan.boards:
+            return Sign(self.loop, self.auditor.shown)
+        links, chance = [link.id for link in self.config.links], self.plan.chance("boards")
+        boards = Boards(self.loop, chance, self.network, links=links, look=self._look, hear=self.auditor.shown)
+        self.eyes = Eyes(self.auditor, boards, self.loop.time)
+        return boards
 
     # The days.
 
     async def run(self) -> Verdict:
-        self._open_the_house()
-        weather = self.loop.create_task(self.weather.run())
+        beside = [self.loop.create_task(self.weather.run()), self.loop.create_task(self._look_around())]
         if not await self._complained_within(self.plan.days * self.plan.day_s):
             self._clear_up()
             await self._come_to_rest()
         self._over = True
         hash_ = self.trace.seal()
-        weather.cancel()
+        for task in beside:
+            task.cancel()
         await self.bury()
         last = self.trace.last(150) if self.complaints else []
         return Verdict(
@@ -151,7 +182,10 @@ class World:
             table.closing = True
         for daemon in self.daemons:
             daemon.die_at = None
-        mortals: list[Daemon | Table] = [*self.daemons, *self.tables]
+        mortals: list[Daemon | Table | Boards] = [*self.daemons, *self.tables]
+        if isinstance(self.sign, Boards):
+            mortals.append(self.sign)
+            self.sign.repair()
         for who in mortals:
             if who.dead:
                 who.start()
@@ -194,6 +228,7 @@ class World:
         found += [f"{t.table} waits for {event!r}" for t in self.tables for event in t.journal.unanswered().values()]
         found += [f"the rogue waits for {lie}" for lie in self.rogue.open]
         found += [f"nobody answers {row}" for row in self.database.requests.values() if row["answer"] is None]
+        found += [f"the boards do not rest: {name}" for name in (self.eyes.busy() if self.eyes else ())]
         led = self.database.led_by()
         if self.plan.shared and max(led.values(), default=0) - min(led[d.process.name] for d in self.daemons) > 1:
             found.append(f"links are not shared evenly: {led}")
@@ -238,6 +273,9 @@ def play(plan: Plan) -> Verdict:
         world = World(plan, loop)
         with pytest.MonkeyPatch.context() as patch:
             set_stage(patch, loop, world.database, world.trace, plan.seed)
+            world.open_the_house()
+            if isinstance(world.sign, Boards):
+                hang_boards(patch, world.sign, world.now, world.trace)
             return await world.run()
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
