@@ -5,8 +5,8 @@ STAMP := .venv/.stamp
 # The system's certificates, if it has any: uv's own do not know a company's proxy.
 UV = VIRTUAL_ENV=.venv .venv/bin/uv $$(test -e /etc/ssl/certs/ca-certificates.crt && echo --system-certs)
 
-.PHONY: help setup demo test check format lock audit release bench bench-growth bench-boards soak simulate faults cluster \
-  pictures clean
+.PHONY: help setup demo test slow check format lock audit release bench bench-growth bench-boards soak simulate faults \
+  cluster pictures clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -36,6 +36,9 @@ check: $(STAMP) ## linters and types
 test: setup ## the tests
 	.venv/bin/pytest -n 2
 
+slow: setup ## the long versions of tests that the suite has short; those of tests/faults are in `make faults`
+	.venv/bin/pytest -n 2 -m slow --ignore=tests/faults
+
 format: $(STAMP) ## formats the code
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
@@ -57,7 +60,7 @@ soak: $(STAMP) ## MINUTES of play at 1,000 events/s: memory stays flat
 	.venv/bin/jackpot bench --soak $(MINUTES)
 
 DAYS ?= 1000
-simulate: $(STAMP) ## DAYS of the floor on virtual time, with an independent auditor
+simulate: $(STAMP) ## DAYS of the floor on virtual time, two minutes of play each, some whole; an independent auditor
 	$(PY) -m tests.simulation.run --days $(DAYS)
 
 KILLS ?= 1000

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import asyncpg
 
 from jackpot.ledger.record import Record, chain
-from tests.acceptance.processes import GAMES, patience_s
+from tests.acceptance.processes import GAMES
 from tests.faults.players import Truth
+from tests.patience import patience_s
 from tests.simulation.auditor import same_result
 from tests.simulation.books import Books
 

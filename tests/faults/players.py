@@ -14,7 +14,8 @@ from typing import Any
 
 from jackpot.floor.table import TableController
 from jackpot.wire.mqtt import Broker
-from tests.acceptance.processes import GAMES, patience_s
+from tests.acceptance.processes import GAMES
+from tests.patience import patience_s
 from tests.simulation.cards import MULTIPLIER_MAX, deal
 
 UNIT_CENTS = 500

@@ -8,9 +8,9 @@ import pytest
 
 from jackpot.wire.mqtt import Broker, Connection, Message
 from tests.acceptance.integrator import ROOT, connected, encoded, event
-from tests.acceptance.processes import patience_s
 from tests.faults.conftest import EndsWell, NewDaemon
 from tests.faults.witness import Witness
+from tests.patience import patience_s
 from tests.proxy import CuttingProxy
 
 

@@ -11,11 +11,12 @@ import pytest
 from jackpot.ledger import lease
 from jackpot.link.gaming_day import GamingDay
 from tests.acceptance import processes
-from tests.acceptance.processes import BACK_WITHIN_S, Daemon, patience_s
+from tests.acceptance.processes import BACK_WITHIN_S, Daemon
 from tests.faults.conftest import LEASE_S, TABLES, EndsWell, NewDaemon
 from tests.faults.faked_time import FakedClock
 from tests.faults.players import playing
 from tests.faults.test_takeovers import leads, start_pair
+from tests.patience import patience_s
 from tests.servers import PostgresProgram
 
 HOURS = dt.timedelta(hours=1)

@@ -14,9 +14,9 @@ import pytest
 
 from tests.acceptance import processes
 from tests.acceptance.integrator import connected
-from tests.acceptance.processes import patience_s
 from tests.faults.conftest import TABLES, EndsWell, NewDaemon
 from tests.faults.players import playing
+from tests.patience import patience_s
 from tests.servers import PostgresProgram
 
 MIB = 2**20

@@ -7,11 +7,12 @@ import random
 import pytest
 
 from tests.acceptance import processes
-from tests.acceptance.processes import Daemon, patience_s
+from tests.acceptance.processes import Daemon
 from tests.faults import counts
 from tests.faults.conftest import TABLES, EndsWell, NewDaemon
 from tests.faults.launcher import POINTS
 from tests.faults.players import PATIENCE_S, playing
+from tests.patience import patience_s
 from tests.servers import PostgresProgram, RestartableBroker
 
 pytestmark = pytest.mark.timeout(900)

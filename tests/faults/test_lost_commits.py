@@ -10,11 +10,12 @@ import pytest
 
 from jackpot.ledger import lease
 from tests.acceptance.integrator import connected, encoded, event
-from tests.acceptance.processes import Daemon, patience_s
+from tests.acceptance.processes import Daemon
 from tests.faults import counts
 from tests.faults.conftest import TABLES, EndsWell, NewDaemon
 from tests.faults.players import playing
 from tests.faults.witness import Witness
+from tests.patience import patience_s
 from tests.proxy import Connection, CuttingProxy, Towards
 
 

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from tests.acceptance.integrator import connected, encoded, event
-from tests.acceptance.processes import patience_s
 from tests.faults.conftest import LEASE_S, EndsWell, NewDaemon
 from tests.faults.launcher import POINTS
 from tests.faults.witness import Witness
+from tests.patience import patience_s
 from tests.proxy import CuttingProxy
 
 ORDERS_AT_THE_START = 4

@@ -7,9 +7,9 @@ import asyncpg
 
 from tests.acceptance import processes
 from tests.acceptance.integrator import connected, encoded, event
-from tests.acceptance.processes import patience_s
 from tests.faults.conftest import EndsWell, NewDaemon
 from tests.faults.witness import Witness
+from tests.patience import patience_s
 from tests.servers import PostgresProgram
 
 

@@ -25,12 +25,12 @@ def an_older_meter_that_comes_late_is_shown(patch: pytest.MonkeyPatch) -> None:
     around(patch, Feed, "_on_message", on_message)
 
 
-@shows("break_connections", "crash_the_broker")
+@shows("break_connections", "crash_the_broker", says="nobody vouches")
 def a_feed_that_is_cut_says_nothing(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Feed, "_on_lost", lambda _: None)
 
 
-@shows("cut_a_daemon_off_the_broker", "cut_a_sign_off")
+@shows("cut_a_daemon_off_the_broker", "cut_a_sign_off", says="nobody vouches")
 def a_figure_is_never_stale(patch: pytest.MonkeyPatch) -> None:
     def face(inner: Any, self: Any, now: float, stale_seconds: float, **more: Any) -> Any:
         return inner(self, now, float("inf"), **more)
@@ -38,12 +38,12 @@ def a_figure_is_never_stale(patch: pytest.MonkeyPatch) -> None:
     around(patch, LinkView, "face", face)
 
 
-@shows("suspend_for_a_while")
+@shows("suspend_for_a_while", says="nobody vouches")
 def a_figure_stands_whatever_the_status(patch: pytest.MonkeyPatch) -> None:
     around(patch, LinkView, "take_status", lambda inner, self, _: inner(self, "running"))
 
 
-@shows("cut_a_daemon_off_the_broker", "break_connections")
+@shows("cut_a_daemon_off_the_broker", "break_connections", says="nobody vouches")
 def a_figure_that_the_broker_kept_is_taken_for_new(patch: pytest.MonkeyPatch) -> None:
     def take(inner: Any, self: Any, *about: Any, live: bool) -> None:
         inner(self, *about, live=True)
@@ -51,7 +51,7 @@ def a_figure_that_the_broker_kept_is_taken_for_new(patch: pytest.MonkeyPatch) ->
     around(patch, LinkView, "take_meter", take)
 
 
-@shows()
+@shows(says="never committed")
 def a_figure_climbs_beyond_what_is_committed(patch: pytest.MonkeyPatch) -> None:
     def at(inner: Any, self: Any, now: float) -> Any:
         amount = inner(self, now)

@@ -94,32 +94,32 @@ def changed(patch: pytest.MonkeyPatch, **wrong: Any) -> None:
     around(patch, codec, "encode", encode)
 
 
-@shows()
+@shows(says="may not play")
 def a_table_may_play_whatever_the_link_says(patch: pytest.MonkeyPatch) -> None:
     changed(patch, accepts_play=True)
 
 
-@shows()
+@shows(says="may play")
 def a_link_is_running_whatever_happens(patch: pytest.MonkeyPatch) -> None:
     changed(patch, state="running")
 
 
-@shows()
+@shows(says="cite")
 def a_refusal_cites_another_rule(patch: pytest.MonkeyPatch) -> None:
     changed(patch, rule="UTH 5.1")
 
 
-@shows()
+@shows(says="has the words of")
 def a_refusal_has_the_words_of_another(patch: pytest.MonkeyPatch) -> None:
     changed(patch, message="The round is settled or void; nothing more can be said of it.")
 
 
-@shows()
+@shows(says="no message")
 def a_refusal_has_no_words(patch: pytest.MonkeyPatch) -> None:
     changed(patch, message="")
 
 
-@shows()
+@shows(says="must cite")
 def an_award_cites_no_rules(patch: pytest.MonkeyPatch) -> None:
     around(patch, Award, "document", lambda inner, self: {**inner(self), "rules": []})
 

@@ -1,0 +1,5 @@
+"""A plugin for pytest: this machine has no libfaketime."""
+
+from tests.faults import faked_time
+
+faked_time.LIBRARIES = []
