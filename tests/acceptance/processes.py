@@ -12,10 +12,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests import patience
 from tests.brokers import free_port
+from tests.patience import patience_s
 
-patience_s = patience.patience_s
 JACKPOT = Path(sys.executable).with_name("jackpot")
 START_WITHIN_S = 30.0
 BACK_WITHIN_S = 20.0

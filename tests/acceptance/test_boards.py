@@ -15,7 +15,8 @@ from drivers.emulator import EmulatedPort, emulate
 from tests import brokers
 from tests.acceptance import processes
 from tests.acceptance.integrator import Integrator, connected
-from tests.acceptance.processes import JACKPOT, Daemon, patience_s
+from tests.acceptance.processes import JACKPOT, Daemon
+from tests.patience import patience_s
 from tests.servers import PostgresProgram, RestartableBroker
 
 DASHES = "--------"

@@ -15,7 +15,8 @@ import pytest
 from jackpot.wire.mqtt import Broker, Connection, Message
 from tests.acceptance.conftest import LINK
 from tests.acceptance.integrator import AT, ROOT, connected
-from tests.acceptance.processes import Daemon, patience_s
+from tests.acceptance.processes import Daemon
+from tests.patience import patience_s
 
 PAYLOADS = int(os.environ.get("JACKPOT_FUZZ_PAYLOADS", "100000"))
 ON_THEIR_WAY_MAX = 4_000

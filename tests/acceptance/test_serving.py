@@ -13,7 +13,8 @@ import pytest
 from tests import brokers
 from tests.acceptance import processes
 from tests.acceptance.integrator import Integrator, Table, connected, encoded, event
-from tests.acceptance.processes import BACK_WITHIN_S, Daemon, patience_s
+from tests.acceptance.processes import BACK_WITHIN_S, Daemon
+from tests.patience import patience_s
 from tests.servers import PostgresProgram, RestartableBroker
 
 

@@ -12,7 +12,8 @@ from jackpot.floor.table import TableController
 from jackpot.ledger.heads.form import new_key
 from jackpot.wire.broker import Broker
 from tests.acceptance import processes
-from tests.acceptance.processes import Daemon, patience_s
+from tests.acceptance.processes import Daemon
+from tests.patience import patience_s
 from tests.servers import PostgresProgram
 
 LINK = f"link-{uuid.uuid4().hex[:8]}"

@@ -10,7 +10,8 @@ import pytest
 from jackpot.floor.table import TableController
 from jackpot.wire.broker import Broker
 from tests.acceptance import processes
-from tests.acceptance.processes import Daemon, patience_s
+from tests.acceptance.processes import Daemon
+from tests.patience import patience_s
 from tests.servers import PostgresProgram
 
 

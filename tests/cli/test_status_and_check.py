@@ -15,6 +15,7 @@ from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.brokers import free_port
 from tests.cli.conftest import FLOOR
+from tests.patience import patience_s
 from tests.servers import PostgresProgram
 
 
@@ -40,7 +41,7 @@ def test_who_reads_no_further_does_not_change_what_was_found(command: str, daemo
     with subprocess.Popen(line, env=processes.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as found:
         assert found.stdout is not None
         found.stdout.close()
-        _, said = found.communicate(timeout=processes.patience_s(60))
+        _, said = found.communicate(timeout=patience_s(60))
     assert (found.returncode, b"Traceback" in said) == (0, False), said
 
 

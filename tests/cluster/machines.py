@@ -25,8 +25,8 @@ from jackpot import probe
 from jackpot.embedded.place import ENVIRONMENT, Account, account_for, make_data, program_from_wheel
 from jackpot.pki import Kind, Site, doors
 from jackpot.wire.broker import Broker
-from tests.acceptance.processes import patience_s
 from tests.deploy.installed import DEPLOY, replaced
+from tests.patience import patience_s
 from tests.servers import open_directory
 
 ETCD, PATRONI, NATS = "etcd", "patroni", "nats"

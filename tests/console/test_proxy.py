@@ -20,11 +20,11 @@ from jackpot.errors import UserError
 from jackpot.ledger.schema import audit, login_attempts
 from jackpot.people.sessions import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NAME
 from jackpot.pki import Kind, Site
-from tests.acceptance.processes import patience_s
 from tests.brokers import free_port
 from tests.console.house import PASSWORD
 from tests.console.office import Office, served
 from tests.deploy.installed import DAYS, DEPLOY, now, replaced
+from tests.patience import patience_s
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

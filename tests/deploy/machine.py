@@ -32,6 +32,7 @@ from tests.acceptance.processes import Daemon
 from tests.deploy import installed
 from tests.deploy.installed import DOORS, Mosquitto, Pki
 from tests.deploy.server import Server, running_server
+from tests.patience import patience_s
 from tests.servers import ROOT
 
 LINK, OTHER_LINK = "megalink", "megalink-2"
@@ -174,7 +175,7 @@ class Machine:
         theirs.close()
         doing = Thread(target=self._do_what_is_asked, args=(ours,))
         doing.start()
-        printed, _ = process.communicate(timeout=processes.patience_s(120))
+        printed, _ = process.communicate(timeout=patience_s(120))
         doing.join()
         if process.returncode != 0:
             raise Failed(f"{block}\n{printed}")

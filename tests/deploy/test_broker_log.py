@@ -19,10 +19,11 @@ from jackpot.wire.log_queue import LogQueue
 from jackpot.wire.mqtt import Will
 from tests import brokers
 from tests.acceptance import processes
-from tests.acceptance.processes import JACKPOT, patience_s
+from tests.acceptance.processes import JACKPOT
 from tests.deploy import installed
 from tests.deploy.installed import DEPLOY, Mosquitto
 from tests.deploy.test_broker import ALL_EVENTS, LINK, connected, refused
+from tests.patience import patience_s
 
 
 class Counted:

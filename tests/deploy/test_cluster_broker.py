@@ -16,10 +16,10 @@ from jackpot.wire.broker import Broker
 from jackpot.wire.mqtt import MqttError, Will
 from jackpot.wire.session import Session
 from tests import brokers
-from tests.acceptance.processes import patience_s
 from tests.deploy import installed
 from tests.deploy.installed import DEPLOY, Pki, replaced
 from tests.deploy.test_broker import ALL_EVENTS, LINK, connected, refused
+from tests.patience import patience_s
 from tests.wire.peers import Inbox
 
 DOTTED = "UTH.03"

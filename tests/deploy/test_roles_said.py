@@ -13,10 +13,10 @@ import pytest
 from jackpot.console.access import COOKIE
 from jackpot.people import accounts, passwords, sessions, tokens
 from jackpot.people.roles import Role
-from tests.acceptance.processes import patience_s
 from tests.deploy.conftest import Controller, Database
 from tests.deploy.terminal import INSTALLER, PASSWORD, Terminal
 from tests.deploy.test_roles_at_work import Api
+from tests.patience import patience_s
 
 LINK = "megalink"
 ADJUSTED = {"type": "balance.adjusted", "reason": "why not", "account": "pool", "amount_cents": 500_000_000}

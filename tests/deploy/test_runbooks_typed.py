@@ -32,6 +32,7 @@ from tests.deploy.machine import LINK, NOTHING, OTHER_LINK, Failed, Machine, los
 from tests.deploy.server import needs_debians_postgresql
 from tests.deploy.terminal import terminal
 from tests.deploy.test_roles_at_work import Api
+from tests.patience import patience_s
 
 pytestmark = needs_debians_postgresql
 
@@ -47,7 +48,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 @asynccontextmanager
 async def table_at(site: Machine, link: str = LINK, **more: Any) -> AsyncIterator[TableController]:
     broker = site.pki.broker(Kind.TABLE, "BE-01")
-    async with asyncio.timeout(processes.patience_s(120)), TableController(broker, link, "BE-01", **more) as table:
+    async with asyncio.timeout(patience_s(120)), TableController(broker, link, "BE-01", **more) as table:
         yield table
 
 
@@ -176,7 +177,7 @@ async def test_replace_a_table_controller(site: Machine) -> None:
     look, revoke, renew, revoke_earlier = blocks("replace-table-controller.md")
     old_key = site.event_key
     stolen = site.pki.broker(Kind.TABLE, "UTH-01")
-    async with asyncio.timeout(processes.patience_s(60)), TableController(stolen, LINK, "UTH-01", key=old_key) as table:
+    async with asyncio.timeout(patience_s(60)), TableController(stolen, LINK, "UTH-01", key=old_key) as table:
         await play(table)
         await typed(site, look)
         await typed(site, revoke)
@@ -218,7 +219,7 @@ async def test_replace_a_board(site: Machine, tmp_path: Path) -> None:
     site.agent = Daemon(site.etc, text, name="boards", command=command)
 
     async def shows_an_amount() -> None:
-        async with asyncio.timeout(processes.patience_s(30)):
+        async with asyncio.timeout(patience_s(30)):
             while "." not in str(board.state()):
                 await asyncio.sleep(0.1)
 
@@ -301,7 +302,7 @@ async def test_closing_a_link(site: Machine) -> None:
 async def signed(site: Machine) -> None:
     """Until the daemon has signed where the ledger stands."""
     n = int(site.server.psql(f"SELECT n FROM links WHERE link = '{LINK}'", "jackpot"))
-    async with asyncio.timeout(processes.patience_s(30)):
+    async with asyncio.timeout(patience_s(30)):
         while f'"{LINK}","n":{n},' not in (site.lib / "heads.jsonl").read_text().replace(" ", ""):
             await asyncio.sleep(0.1)
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from deploy.rehearsal.runbook import blocks
-from tests.acceptance.processes import patience_s
 from tests.brokers import free_port
 from tests.deploy.installed import DEPLOY, replaced
 from tests.deploy.server import Server, needs_debians_postgresql, running_server
 from tests.deploy.test_files import tool
+from tests.patience import patience_s
 
 FOLDER = DEPLOY / "prometheus"
 

@@ -12,10 +12,11 @@ from drivers import alpha_frames
 from drivers.emulator import EmulatedPort, Faults
 from drivers.emulator.boards import AlphaSign
 from drivers.wiring import Wiring
-from jackpot.signs import BoardAgent, JsonLinesHistory, SignBoard
+from jackpot.signs import BoardAgent, JsonLinesHistory, SignBoard, agent
 from jackpot.signs.history import answer
-from tests.acceptance.processes import patience_s
 from tests.drivers.conftest import Hall, eventually
+from tests.logged import logged_by
+from tests.patience import patience_s
 
 
 def is_well(board: str) -> bool:
@@ -220,8 +221,9 @@ async def test_on_a_slow_line_the_committed_amount_is_shown_at_once(hall: Hall) 
 
 
 async def test_a_machine_whose_clock_is_off_announces_wins_and_says_that_it_is_off(
-    hall: Hall, capsys: pytest.CaptureFixture[str]
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    logged = logged_by(agent, monkeypatch)
     await hall.add("alpha", "alpha")
     hall.feeding = False
     async with hall.open():
@@ -241,4 +243,4 @@ async def test_a_machine_whose_clock_is_off_announces_wins_and_says_that_it_is_o
             }
         )  # fmt: skip
         await eventually(lambda: hall.shows("alpha", "UTH-01 ROYAL FLUSH $479,999.00"))
-    assert capsys.readouterr().out.count("sign_clock_off") == 1
+    assert [entry["event"] for entry in logged].count("sign_clock_off") == 1

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-import structlog
 
 from jackpot import desk
 from jackpot.cli.verify import LANGUAGE
@@ -16,6 +15,7 @@ from jackpot.ledger.store import Store
 from jackpot.ledger.verify import verify
 from jackpot.link.commands import LinkSuspended
 from tests.ledger.desks import Counter, desk_at
+from tests.logged import logged_by
 
 TABLE = "UTH-01"
 AS_IT_WAS = {"id": TABLE, "game": "ultimate-texas-holdem", "positions": 7}
@@ -149,11 +149,10 @@ async def test_what_was_done_is_logged_once_it_is_committed(ledger_url: str, mon
         await deal(counter, "won")
         cards = {"cards": ["Ah", "Ad"], "community": ["Ac", "As", "2d"]}
         await counter.accepted(TABLE, "hand.entered", round="won", position=1, **cards)
-        logged = structlog.testing.LogCapture()
-        monkeypatch.setattr(desk, "log", structlog.wrap_logger(None, [logged], structlog.BoundLogger))
+        logged = logged_by(desk, monkeypatch)
         with one_conflict(monkeypatch):
             await counter.accepted(TABLE, "round.settled", round="won")
         with one_conflict(monkeypatch):
             await counter.order(LinkSuspended(id="s", by="shift manager", reason="fire alarm"))
-    told = [entry["event"] for entry in logged.entries]
+    told = [entry["event"] for entry in logged]
     assert told == ["commit_retried", "award_made", "commit_retried", "command_carried_out"]

@@ -7,13 +7,14 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from jackpot.link.messages import Meter
+from jackpot.wire import feed as feed_module
 from jackpot.wire import topics
 from jackpot.wire.feed import Feed
 from jackpot.wire.mqtt import Broker, Connection
-from tests.acceptance.processes import patience_s
+from tests.logged import logged_by
+from tests.patience import patience_s
 
 DEEP = 100_000
 
@@ -92,20 +93,20 @@ async def until(true: Callable[[], bool]) -> None:
     ids=lambda payload: repr(payload[:16]),
 )
 async def test_a_message_that_cannot_be_read_is_said_once_and_passed_over(
-    any_broker: str, controller: Controller, payload: bytes
+    any_broker: str, controller: Controller, payload: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kept by the broker, it would come again at every connection: the others' boards must stay lit."""
     topic = topics.meter(f"bad-{controller.link}")
     await controller.says(topic, payload)
     await controller.status("running")
-    with capture_logs() as logged:
-        async with listening(any_broker, controller.link) as (feed, told):
-            connection = feed.session.connection
-            for _ in range(3):
-                await controller.says(topic, payload)
-            await controller.meter(1)
-            await until(lambda: ("meter", (1, True)) in told)
-            assert feed.session.connection is connection, "the connection stands"
+    logged = logged_by(feed_module, monkeypatch)
+    async with listening(any_broker, controller.link) as (feed, told):
+        connection = feed.session.connection
+        for _ in range(3):
+            await controller.says(topic, payload)
+        await controller.meter(1)
+        await until(lambda: ("meter", (1, True)) in told)
+        assert feed.session.connection is connection, "the connection stands"
     await controller.says(topic, b"")
     if payload:  # an empty one is not kept
         assert [entry["event"] for entry in logged if entry.get("topic") == topic] == ["message_unreadable"]
