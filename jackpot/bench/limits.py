@@ -3,7 +3,6 @@
 import asyncio
 import datetime as dt
 import itertools
-import json
 import statistics
 import time
 import uuid
@@ -25,8 +24,6 @@ from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
 from jackpot.link.state import LinkState, Past
 from jackpot.sitting import Arrival, Order
-from jackpot.wire import topics
-from jackpot.wire.mqtt import Broker, Connection, Message
 
 SCRATCH = """
 CREATE SCHEMA IF NOT EXISTS bench;
@@ -176,21 +173,3 @@ class _Nowhere:
 
     def __getattr__(self, _: str) -> Callable[..., None]:
         return lambda *_: None
-
-
-async def echo(broker: Broker, link: str, on_ready: Callable[[], None] = lambda: None) -> None:
-    """Answers every event at once, and acknowledges it: the broker and the client library alone."""
-    answer = json.dumps(
-        {"reply_to": str(uuid.uuid4()), "seq": 1, "status": "accepted", "duplicate": False, "round": "r", "result": {}}
-    ).encode()
-
-    def on_message(message: Message) -> None:
-        _, table = topics.table_of(message.topic)
-        message.connection.publish_nowait(topics.replies(link, table), answer)
-        message.connection.ack(message)
-
-    connection = await Connection.open(
-        broker, "bench-echo", on_message=on_message, subscriptions=[(topics.events(link, "+"), 1)], clean_session=True
-    )
-    on_ready()
-    await connection.wait_closed()

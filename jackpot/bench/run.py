@@ -3,12 +3,12 @@
 import asyncio
 import json
 import statistics
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from jackpot.bench import limits
+from jackpot.bench.echo import echo_load
 from jackpot.bench.ground import Daemon, Ground, daemon, link_name, table_name
 from jackpot.bench.load import Load, LoadTable, Measured
 from jackpot.errors import UserError
@@ -25,7 +25,6 @@ COMPARED_RATES = RATES[:2]
 BARE_EVENTS_PER_SECOND = 4_000
 """So many are made for the bare batches, for each second of a measurement."""
 SAMPLES_OF_A_THOUSANDTH = 1000
-ECHO_LINK = "echo"
 
 Say = Callable[[str], None]
 
@@ -34,7 +33,7 @@ async def measure(at: Ground, say: Say, seconds: float) -> dict[str, Any]:
     """Throughput and latency with their limits, as one document of plain figures."""
     say(f"PostgreSQL and {at.broker_name}, {TABLES} tables, each measured {TURNS} times in turn with its limits")
     found: dict[str, Any] = {"broker": at.broker_name, "tables": TABLES, "seconds": seconds}
-    async with daemon(at, 1, TABLES) as serving, _echo_load(at) as echo, tables_of(at, 1, TABLES) as load:
+    async with daemon(at, 1, TABLES) as serving, echo_load(at, TABLES) as echo, tables_of(at, 1, TABLES) as load:
         await load.flood(1.0, WINDOW)
         turns = [await _throughput(at, serving, load, echo, seconds) for _ in range(TURNS)]
         found["throughput"] = _medians(turns)
@@ -52,9 +51,8 @@ async def measure(at: Ground, say: Say, seconds: float) -> dict[str, Any]:
 
 async def _throughput(at: Ground, serving: Daemon, load: Load, echo: Load, seconds: float) -> dict[str, float]:
     cpu, batches = serving.cpu_seconds(), await serving.batches()
-    flood = await load.flood(seconds, WINDOW)
+    flood = _accepted(await load.flood(seconds, WINDOW))
     cpu, batches = serving.cpu_seconds() - cpu, await serving.batches() - batches
-    _all_accepted(flood)
     return {
         "wagers_per_second": flood.wagers_per_second,
         "events_per_second": flood.events_per_second,
@@ -64,7 +62,7 @@ async def _throughput(at: Ground, serving: Daemon, load: Load, echo: Load, secon
         "same_batches_bare": await limits.same_batches_bare(
             at.database_url, round(BARE_EVENTS_PER_SECOND * seconds), round(flood.events / max(1, batches))
         ),
-        "mqtt_echo": (await echo.flood(seconds, WINDOW)).events_per_second,
+        "mqtt_echo": _accepted(await echo.flood(seconds, WINDOW)).events_per_second,
     }
 
 
@@ -79,12 +77,11 @@ def _ratios(turn: dict[str, float]) -> dict[str, float]:
 
 
 async def _latency(at: Ground, load: Load, echo: Load, rate: int, seconds: float) -> dict[str, float]:
-    paced = await load.pace(rate, seconds)
-    _all_accepted(paced)
+    paced = _accepted(await load.pace(rate, seconds))
     found = {"p50_ms": paced.quantile_ms(0.5), "p99_ms": paced.quantile_ms(0.99)}
     if paced.events >= SAMPLES_OF_A_THOUSANDTH:
         found["p99.9_ms"] = paced.quantile_ms(0.999)
-    found["echo_p50_ms"] = (await echo.pace(rate, seconds)).quantile_ms(0.5)
+    found["echo_p50_ms"] = _accepted(await echo.pace(rate, seconds)).quantile_ms(0.5)
     if rate in COMPARED_RATES:
         found["commit_p50_ms"] = await limits.bare_commit_ms(at.database_url, rate, seconds)
     return found
@@ -94,9 +91,10 @@ def _to_its_floor(wait: dict[str, float]) -> float:
     return wait["p50_ms"] / (wait["echo_p50_ms"] + wait["commit_p50_ms"])
 
 
-def _all_accepted(measured: Measured) -> None:
+def _accepted(measured: Measured) -> Measured:
     if measured.refused:
         raise UserError(f"{measured.refused} of {measured.events} events were refused: nothing was measured")
+    return measured
 
 
 def _medians(turns: list[dict[str, float]]) -> dict[str, float]:
@@ -152,20 +150,3 @@ async def load_tables(at: Ground, links: int, count: int) -> list[LoadTable]:
     await connection.close()
     names = [(link_name(n % links), table_name(n)) for n in range(count)]
     return [LoadTable(link, table, *at_seq.get(table, (1, None))) for link, table in names]
-
-
-@asynccontextmanager
-async def _echo_load(at: Ground) -> AsyncIterator[Load]:
-    """A load whose events are echoed by a process of its own, as the daemon is one."""
-    program = (sys.executable, "-m", "jackpot.bench.echo", at.mqtt_url, ECHO_LINK)
-    process = await asyncio.create_subprocess_exec(*program, stdout=asyncio.subprocess.PIPE)
-    load = Load(at.broker, [LoadTable(ECHO_LINK, table_name(n)) for n in range(TABLES)])
-    try:
-        if process.stdout is not None:
-            await process.stdout.readline()
-        await load.connect()
-        yield load
-        await load.close()
-    finally:
-        process.terminate()
-        await process.wait()
