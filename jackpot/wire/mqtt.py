@@ -147,7 +147,7 @@ class Connection(asyncio.Protocol):
 
     async def drain(self) -> None:
         """Waits until the transport holds no more of what was written than it likes to."""
-        self._flush()
+        self.flush()
         await self._until(lambda: self._writable and not self._over)
 
     def pause_reading(self) -> None:
@@ -171,7 +171,7 @@ class Connection(asyncio.Protocol):
     async def close(self) -> None:
         """Ends the connection in good order: the broker publishes no will."""
         self._write(packets.DISCONNECT)
-        self._flush()
+        self.flush()
         self._over = True
         self._inbox.clear()
         self.resume_reading()
@@ -294,10 +294,11 @@ class Connection(asyncio.Protocol):
     def _write(self, packet: bytes) -> None:
         if not self._over:
             if not self._outbox:
-                self._loop.call_soon(self._flush)
+                self._loop.call_soon(self.flush)
             self._outbox.append(packet)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """All that was written in this turn of the loop leaves in one piece: at its end, or now."""
         if self._transport and self._outbox and not self._transport.is_closing():
             self._transport.write(b"".join(self._outbox))
             self._outbox.clear()

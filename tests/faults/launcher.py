@@ -1,8 +1,8 @@
 """The daemon with a death wish: `python -m tests.faults.launcher CONFIG`, as `jackpot serve`, but told by the environment.
 
-`DIE_AT=committed:7` kills it with SIGKILL at the seventh time it reaches that point. `written` is a point of its own: the
-statement is under way, and the kill comes a moment after it began. `LEASE_S`, `AUDIT_EVERY_S` and `NOTICES_EVERY_S` change
-the daemon's own.
+`DIE_AT=committed:7` kills it with SIGKILL at the seventh time it reaches that point, counted from when there came
+a payload with the text `ARMED_BY`, if that is set. `written` is a point of its own: the statement is under way, and the kill
+comes a moment after it began. `LEASE_S`, `AUDIT_EVERY_S` and `NOTICES_EVERY_S` change the daemon's own.
 `CHOKE_ON` is text in a payload that makes reading it raise, as a bug of ours would. `NETWORK` is a network namespace's file
 to live in.
 """
@@ -24,7 +24,9 @@ import uvloop
 
 from jackpot import leader, logs
 from jackpot.config import load
+from jackpot.desk import Desk
 from jackpot.service import serve
+from jackpot.sitting import Arrival
 from jackpot.wire import channel, codec
 
 CLONE_NEWNET = 0x40000000
@@ -46,15 +48,32 @@ def die_in_a_moment() -> None:
     threading.Thread(target=wait_and_die).start()
 
 
-def death_wish(point: str, times: int) -> Callable[[str], None]:
+def die_once_it_left() -> None:
+    """What was written leaves at the end of the loop's turn. Nothing is acknowledged that was not until now."""
+    channel.Channel.acknowledge = lambda *_: None  # type: ignore[method-assign]
+    asyncio.get_running_loop().call_later(0.002, die)
+
+
+DEATHS = {"written": die_in_a_moment, "replied": die_once_it_left, "acknowledged": die_once_it_left}
+
+
+def death_wish(point: str, times: int, armed_by: bytes) -> Callable[[str], None]:
     watched = "begun" if point == "written" else point
     reached: Counter[str] = Counter()
+    armed = not armed_by
+    receive = Desk.receive
+
+    def heed(desk: Desk, arrival: Any) -> None:
+        nonlocal armed
+        armed = armed or (isinstance(arrival, Arrival) and armed_by in arrival.payload)
+        receive(desk, arrival)
 
     def at_point(name: str) -> None:
-        reached[name] += 1
+        reached[name] += armed
         if name == watched and reached[name] == times:
-            (die_in_a_moment if point == "written" else die)()
+            DEATHS.get(point, die)()
 
+    setattr(Desk, "receive", heed)  # noqa: B010
     return at_point
 
 
@@ -87,9 +106,10 @@ def live(config: Path) -> None:
     channel.NOTICES_EVERY_S = float(os.environ.get("NOTICES_EVERY_S", channel.NOTICES_EVERY_S))
     if text := os.environ.get("CHOKE_ON"):
         choke_on(text.encode())
+    at_point = death_wish(point, int(times), os.environ.get("ARMED_BY", "").encode())
     logs.set_up()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(load(config), at_point=death_wish(point, int(times))))
+        runner.run(serve(load(config), at_point=at_point))
 
 
 if __name__ == "__main__":

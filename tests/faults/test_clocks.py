@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime as dt
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +37,9 @@ async def test_the_daemons_clock_jumps(
     now = dt.datetime.now(dt.UTC)
     until_the_end = DAY.end(DAY.day(now)) - now
     async with playing(mosquitto, TABLES) as floor:
+        async with asyncio.timeout(patience_s(BACK_WITHIN_S)):
+            while not await ledger.fetchval("SELECT EXISTS (SELECT FROM payments)"):
+                await asyncio.sleep(0.05)
         for away in (3 * HOURS, -5 * HOURS, until_the_end + HOURS, dt.timedelta()):
             await floor.goes_on(10)
             floor.hit()
@@ -65,13 +69,14 @@ def timeless_postgres(used_dir: Path, clock: FakedClock) -> Iterator[PostgresPro
     program.stop()
 
 
-async def who_leads(first: Daemon, second: Daemon) -> tuple[Daemon, Daemon]:
-    """Whoever does, and the other one."""
+async def who_leads(link: str, first: Daemon, second: Daemon) -> tuple[Daemon, Daemon]:
+    """Whoever does, and the other one. Each link is a race of its own: the other one may lead another."""
     async with asyncio.timeout(patience_s(BACK_WITHIN_S)):
         while True:
-            ready = [(await asyncio.to_thread(daemon.get, "/readyz"))[0] == 200 for daemon in (first, second)]
-            if sorted(ready) == [False, True]:
-                return (first, second) if ready[0] else (second, first)
+            for leader, other in ((first, second), (second, first)):
+                _, told = await asyncio.to_thread(leader.get, "/readyz")
+                if told and json.loads(told)["links"][link]["lease"]:
+                    return leader, other
             await asyncio.sleep(0.05)
 
 
@@ -97,7 +102,7 @@ async def test_the_databases_clock_jumps(
             floor.hit()
             clock.jump(away)
         await floor.goes_on(10)
-        leader, other = await who_leads(first, second)
+        leader, other = await who_leads("one", first, second)
         floor.hit()
         leader.kill()
         clock.jump(-8 * HOURS)

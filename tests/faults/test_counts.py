@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.acceptance.processes import environment
 from tests.patience import patience_s
 from tests.servers import ROOT
@@ -11,6 +13,7 @@ from tests.servers import ROOT
 ONE = "tests/faults/test_clocks.py::test_the_daemons_clock_jumps"
 
 
+@pytest.mark.timeout(600)
 def test_what_cannot_be_run_is_told_and_fails_the_run() -> None:
     argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "tests.faults.without_faketime", ONE]
     done = subprocess.run(

@@ -15,6 +15,9 @@ from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.network import Network
 from tests.simulation.tables import BROKER
 
+LEFT = {"replied", "acknowledged"}
+"""The points after which what was said is on its way."""
+
 
 class Killed(BaseException):
     """Not even a `finally` may do anything any more: the world is cut off already."""
@@ -134,6 +137,8 @@ class Daemon:
         if self.process.killed:
             return
         if point == self.die_at:
+            if point in LEFT:
+                self.network.flush(self.process)
             self.kill()
             raise Killed(point)
         if point == "begun" and self.die_at == "written":

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import Any, Protocol
 
+from jackpot.wire.mqtt import Connection
 from tests.simulation.loop import Process, VirtualLoop
 
 CONNECT_TIMEOUT_S = 5.0
@@ -187,6 +188,12 @@ class Network:
         for pipe in self._pipes:
             if pipe.process is process and pipe.open:
                 pipe.cut(silently=silently)
+
+    def flush(self, process: Process) -> None:
+        """What it has written has left."""
+        for pipe in self._pipes:
+            if pipe.process is process and pipe.open and isinstance(pipe.client, Connection):
+                pipe.client.flush()
 
     def flap(self, process: Process) -> None:
         """A cable is pulled and put back."""

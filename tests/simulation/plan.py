@@ -2,6 +2,7 @@
 
 import datetime as dt
 import random
+import traceback
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -117,3 +118,9 @@ class Verdict:
     """By the product's own timers."""
     latest_s: float
     """The longest time that a message was held back on its way."""
+
+    @classmethod
+    def broken(cls, plan: Plan, error: Exception) -> "Verdict":
+        """The simulation itself failed in this world."""
+        said = traceback.format_exception(error)
+        return cls(plan, [f"the world broke: {error!r}"], said, "none", Counter(), 0.0, 0.0)

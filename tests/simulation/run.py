@@ -3,6 +3,7 @@
 import argparse
 import os
 import random
+import signal
 import sys
 import time
 from collections import Counter
@@ -15,6 +16,7 @@ from tests.simulation.plan import Plan, Verdict
 from tests.simulation.world import play
 
 DAYS_OF_A_WORLD = 5.0
+WORLD_WITHIN_S = 1800
 PAIRS = random.Random(1).sample([*combinations(KINDS, 2)], len(KINDS) * (len(KINDS) - 1) // 2)
 
 
@@ -22,6 +24,22 @@ def command(plan: Plan) -> str:
     only = f" --only {' '.join(plan.only)}" if plan.only else ""
     whole = " --whole" if plan.whole else ""
     return f"python -m tests.simulation.run --seed {plan.seed} --days {plan.days:g}{whole}{only}"
+
+
+def played(plan: Plan) -> Verdict:
+    """A world that breaks the simulation itself, or never ends, is told by its seed too."""
+    signal.signal(signal.SIGALRM, lambda *_: _give_up())
+    signal.alarm(WORLD_WITHIN_S)
+    try:
+        return play(plan)
+    except Exception as error:
+        return Verdict.broken(plan, error)
+    finally:
+        signal.alarm(0)
+
+
+def _give_up() -> None:
+    raise TimeoutError(f"no end within {WORLD_WITHIN_S} s")
 
 
 def explained(verdict: Verdict) -> str:
@@ -81,7 +99,7 @@ def main(argv: list[str]) -> int:
         worlds = [Plan(asked.seed, asked.days, tuple(asked.only), asked.whole)]
     started, counts, verdicts = time.monotonic(), Counter[str](), []
     with ProcessPoolExecutor(min(asked.jobs, len(worlds))) as pool:
-        for done, verdict in enumerate(pool.map(play, worlds), start=1):
+        for done, verdict in enumerate(pool.map(played, worlds), start=1):
             counts += verdict.counts
             verdicts.append(verdict)
             if verdict.complaints:

@@ -188,7 +188,7 @@ async def test_whoever_vouches_no_longer_once_it_is_connected_says_nothing_and_l
     async def talk(reader: StreamReader, writer: StreamWriter) -> None:
         await greet(reader, writer)
         told.append([])
-        with suppress(asyncio.IncompleteReadError):
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 _, body = await read_packet(reader)
                 told[-1].append(body[2 : 2 + int.from_bytes(body[:2])])

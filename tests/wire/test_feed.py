@@ -152,24 +152,28 @@ async def test_what_a_broker_delivers_again_brings_back_no_older_figure_and_no_o
     any_broker: str, controller: Controller
 ) -> None:
     """As NATS does with what was not acknowledged in time: the status that the figures followed comes first."""
+    first, second = "2026-11-16T02:00:01.000Z", "2026-11-16T02:00:02.000Z"
     async with listening(any_broker, controller.link) as (feed, told):
+
+        async def said(*about: object) -> None:
+            await until(lambda: [said for _, (said, _) in told] == [*about])
+
+        await controller.status("suspended", at="2026-11-16T02:00:00.000Z", reason="fire alarm")
+        await said("suspended")
+        await controller.status("running", at=first)
+        await said("suspended", "running")
+        await controller.meter(7)
+        await controller.meter(8)
+        await said("suspended", "running", 7, 8)
+        await controller.status("running", at=second)
+        await said("suspended", "running", 7, 8, "running")
         for _ in range(2):
             await controller.status("suspended", at="2026-11-16T02:00:00.000Z", reason="fire alarm")
-            await controller.status("running", at="2026-11-16T02:00:01.000Z")
+            await controller.status("running", at=first)
             await controller.meter(7)
             await controller.meter(8)
-            await controller.status("running", at="2026-11-16T02:00:02.000Z")
-        await controller.status("suspended", at="2026-11-16T02:00:00.000Z", reason="fire alarm")
-        await controller.meter(7)
+        await controller.status("running", at=second)
+        await said("suspended", "running", 7, 8, "running", "running")
         await controller.meter(9)
-        await until(lambda: ("meter", (9, True)) in told)
-        assert [said for said, _ in (about for _, about in told)] == [
-            "suspended",
-            "running",
-            7,
-            8,
-            "running",
-            "running",
-            9,
-        ]
+        await said("suspended", "running", 7, 8, "running", "running", 9)
         assert feed.latest["status", controller.link]["state"] == "running"
