@@ -15,7 +15,7 @@ PLANTED: Bed = {}
 shows = planting.keeper(PLANTED)
 
 
-@shows("stop_a_sign_for_a_while")
+@shows("stop_a_sign_for_a_while", seed=2, says="after version")
 def an_older_meter_that_comes_late_is_shown(patch: pytest.MonkeyPatch) -> None:
     def on_message(inner: Any, self: Any, message: Any) -> None:
         self._versions.clear()
@@ -25,12 +25,12 @@ def an_older_meter_that_comes_late_is_shown(patch: pytest.MonkeyPatch) -> None:
     around(patch, Feed, "_on_message", on_message)
 
 
-@shows("break_connections", "crash_the_broker", says="nobody vouches")
+@shows("break_connections", "crash_the_broker", says="nobody vouches", seed=2)
 def a_feed_that_is_cut_says_nothing(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Feed, "_on_lost", lambda _: None)
 
 
-@shows("cut_a_daemon_off_the_broker", "cut_a_sign_off", says="nobody vouches")
+@shows("cut_a_daemon_off_the_broker", "cut_a_sign_off", says="nobody vouches", seed=2)
 def a_figure_is_never_stale(patch: pytest.MonkeyPatch) -> None:
     def face(inner: Any, self: Any, now: float, stale_seconds: float, **more: Any) -> Any:
         return inner(self, now, float("inf"), **more)
@@ -43,7 +43,7 @@ def a_figure_stands_whatever_the_status(patch: pytest.MonkeyPatch) -> None:
     around(patch, LinkView, "take_status", lambda inner, self, _: inner(self, "running"))
 
 
-@shows("cut_a_daemon_off_the_broker", "break_connections", says="nobody vouches")
+@shows("cut_a_daemon_off_the_broker", "break_connections", says="nobody vouches", seed=13)
 def a_figure_that_the_broker_kept_is_taken_for_new(patch: pytest.MonkeyPatch) -> None:
     def take(inner: Any, self: Any, *about: Any, live: bool) -> None:
         inner(self, *about, live=True)
@@ -60,12 +60,12 @@ def a_figure_climbs_beyond_what_is_committed(patch: pytest.MonkeyPatch) -> None:
     around(patch, Odometer, "at", at)
 
 
-@shows()
+@shows(says="nobody vouches")
 def a_win_stays_on_the_board(patch: pytest.MonkeyPatch) -> None:
     around(patch, Turn, "__init__", lambda inner, self, win, since, _: inner(self, win, since, float("inf")))
 
 
-@shows("pull_a_boards_cable")
+@shows("pull_a_boards_cable", says="nobody vouches")
 def a_line_that_was_lost_is_not_opened_again(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(keeper, "RETRY_SECONDS", 1e6)
 
@@ -73,6 +73,6 @@ def a_line_that_was_lost_is_not_opened_again(patch: pytest.MonkeyPatch) -> None:
 # Found.
 
 
-@shows("stop_a_sign_for_a_while", "conflicts_and_lost_answers")
+@shows("stop_a_sign_for_a_while", "conflicts_and_lost_answers", says="after version")
 def found_what_is_delivered_again_is_taken_for_new(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(feed.Heard, "is_new", lambda *_: True)

@@ -15,7 +15,7 @@ PLANTED: Bed = {}
 shows = keeper(PLANTED)
 
 
-@shows("kill_a_daemon_at_a_point", "crash_the_broker")
+@shows("kill_a_daemon_at_a_point", "crash_the_broker", seed=2, says="is not paid")
 def awards_not_yet_paid_are_forgotten_at_a_takeover(patch: pytest.MonkeyPatch) -> None:
     def lead(inner: Any, self: Channel, *args: Any) -> None:
         inner(self, *args)
@@ -24,7 +24,7 @@ def awards_not_yet_paid_are_forgotten_at_a_takeover(patch: pytest.MonkeyPatch) -
     around(patch, Channel, "lead", lead)
 
 
-@shows()
+@shows(says="the meter of version")
 def the_meter_shows_what_is_not_committed_yet(patch: pytest.MonkeyPatch) -> None:
     def note(inner: Any, self: Any, state: Any, n: int, tables: Any) -> None:
         inner(self, state, n, tables)
@@ -46,7 +46,7 @@ def the_meter_shows_what_is_not_committed_yet(patch: pytest.MonkeyPatch) -> None
     around(patch, codec, "encode", encode)
 
 
-@shows("crash_the_broker")
+@shows("crash_the_broker", says="never came to its end")
 def states_are_not_published_again_after_a_reconnection(patch: pytest.MonkeyPatch) -> None:
     def connected(inner: Any, self: Any, connection: Any) -> None:
         with pytest.MonkeyPatch.context() as inside:
@@ -56,7 +56,7 @@ def states_are_not_published_again_after_a_reconnection(patch: pytest.MonkeyPatc
     around(patch, Channel, "_connected", connected)
 
 
-@shows()
+@shows(says="the meter of version 0")
 def the_meters_version_begins_anew_with_each_leader(patch: pytest.MonkeyPatch) -> None:
     def lead(inner: Any, self: Any, state: Any, n: int, sent: int) -> None:
         self._first = n
@@ -69,12 +69,12 @@ def the_meters_version_begins_anew_with_each_leader(patch: pytest.MonkeyPatch) -
     around(patch, Channel, "_note", note)
 
 
-@shows()
+@shows(says="never came to its end")
 def events_are_never_acknowledged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Channel, "acknowledge", lambda *_: None)
 
 
-@shows()
+@shows(says="nobody spoke of")
 def nobody_is_reminded_of_an_award(patch: pytest.MonkeyPatch) -> None:
     async def remind(_: Channel) -> None:
         await asyncio.Event().wait()
@@ -127,7 +127,7 @@ def an_award_cites_no_rules(patch: pytest.MonkeyPatch) -> None:
 # Found.
 
 
-@shows("stop_a_daemon_on_its_way_to_the_broker")
+@shows("stop_a_daemon_on_its_way_to_the_broker", says="is sent back")
 def found_a_leader_that_stalled_on_its_way_to_the_broker_speaks_for_the_next(patch: pytest.MonkeyPatch) -> None:
     def connected(inner: Any, self: Any, connection: Any) -> None:
         with pytest.MonkeyPatch.context() as inside:
@@ -137,7 +137,7 @@ def found_a_leader_that_stalled_on_its_way_to_the_broker_speaks_for_the_next(pat
     around(patch, Channel, "_connected", connected)
 
 
-@shows("kill_a_daemon_at_a_point", "kill_a_table", seed=39)
+@shows("kill_a_daemon_at_a_point", "kill_a_table", seed=39, says="never came to its end")
 def found_what_comes_before_the_subscription_is_granted_is_answered_into_nothing(patch: pytest.MonkeyPatch) -> None:
     def reply(self: Any, table: str, payload: bytes) -> None:
         self._publish(topics.replies(self.link, table), payload)

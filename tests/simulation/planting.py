@@ -24,7 +24,7 @@ Bed = dict[str, Planted]
 
 
 def keeper(bed: Bed) -> Callable[..., Callable[[Plant], Plant]]:
-    def shows(*weather: str, seed: int = 1, says: str = "") -> Callable[[Plant], Plant]:
+    def shows(*weather: str, says: str, seed: int = 1) -> Callable[[Plant], Plant]:
         def keep(bug: Plant) -> Plant:
             bed[bug.__name__] = Planted(bug, weather, seed, says)
             return bug
