@@ -3,6 +3,7 @@
 # since can be restored. Run as the account postgres, by jackpot-backup.timer every night. Keeps the newest copies and the
 # log that they need.
 #   backup.sh [HOST]     HOST: a socket directory or host name; absent: PostgreSQL's own default
+#   backup.sh --prune    no new copy: makes room where there is none for one, by JACKPOT_BACKUP_KEEP, 1 or more
 set -euo pipefail
 umask 077
 # Debian keeps the server's programs aside.
@@ -11,9 +12,27 @@ place=${JACKPOT_BACKUP:-/var/backups/jackpot}
 keep=${JACKPOT_BACKUP_KEEP:-14}
 told=${JACKPOT_BACKUP_TOLD:-/var/lib/prometheus/node-exporter/jackpot-backup.prom}
 new=$place/unfinished
+[[ $keep =~ ^[1-9][0-9]*$ ]] || { echo "backup: JACKPOT_BACKUP_KEEP is how many copies, 1 or more" >&2; exit 2; }
 
+prune() {
+  local old copy oldest first
+  mapfile -t old < <(find "$place" -maxdepth 1 -name 'base-*' | sort -r | tail -n "+$((keep + 1))")
+  for copy in "${old[@]}"; do rm -rf "$copy"; done
+  oldest=$(find "$place" -maxdepth 1 -name 'base-*' | sort | head -n 1)
+  [ -n "$oldest" ] || { echo "backup: no copy yet, so all of the log stays"; return; }
+  first=$(awk '/^START WAL LOCATION/ { gsub(/[()]/, "", $6); print $6 }' "$oldest/backup_label")
+  pg_archivecleanup -x .zst "$place/wal" "$first"
+}
 mkdir -p "$place/wal"
+if [ "${1:-}" = --prune ]; then
+  prune
+  echo "backup: the newest $keep are kept, $(du -sh "$place" | cut -f 1) in all"
+  exit
+fi
+
 rm -rf "$new"
+# One that failed takes the room that the log needs.
+trap 'rm -rf "$new"' EXIT
 mkdir "$new"
 pg_basebackup ${1:+--host="$1"} --pgdata="$new/data" --checkpoint=fast --wal-method=stream --no-password
 # Named after its end, by the server's clock: it restores moments after that, and none before.
@@ -27,11 +46,7 @@ sync -f "$new/data.tar.zst"
 mv "$new" "$place/$name"
 sync -f "$place"
 
-mapfile -t old < <(find "$place" -maxdepth 1 -name 'base-*' | sort -r | tail -n "+$((keep + 1))")
-for copy in "${old[@]}"; do rm -rf "$copy"; done
-oldest=$(find "$place" -maxdepth 1 -name 'base-*' | sort | head -n 1)
-first=$(awk '/^START WAL LOCATION/ { gsub(/[()]/, "", $6); print $6 }' "$oldest/backup_label")
-pg_archivecleanup -x .zst "$place/wal" "$first"
+prune
 # For the alert BackupOld, where a node exporter reads it.
 [ ! -w "$told" ] || printf 'jackpot_backup_finished_timestamp_seconds{of="database"} %(%s)T\n' -1 >"$told"
 echo "backup: $place/$name, $(du -sh "$place" | cut -f 1) in all"

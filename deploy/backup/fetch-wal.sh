@@ -5,6 +5,8 @@
 kept=$1/wal/$2.zst
 if [ -e "$kept" ]; then
   zstd -qdc "$kept" >"$3" || exit 126
+elif [ -n "${4:-}" ] && [ -e "$4/$2" ]; then
+  cp "$4/$2" "$3" || exit 126
 else
-  [ -n "${4:-}" ] && [ -e "$4/$2" ] && cp "$4/$2" "$3"
+  exit 1
 fi

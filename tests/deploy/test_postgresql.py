@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -210,6 +211,42 @@ def test_a_piece_that_cannot_be_read_is_not_left_out(server: Server) -> None:
         whole.rename(server.data)
         server.start()
     kept.unlink()
+
+
+def test_a_piece_that_the_lost_server_has_and_that_cannot_be_read_is_not_the_end_of_the_log(tmp_path: Path) -> None:
+    """PostgreSQL takes 1 for the end, and goes on from there; above 125 it ends."""
+    fetch = (DEPLOY / "backup/fetch-wal.sh", tmp_path, "000000010000000000000001", tmp_path / "fetched")
+    old = tmp_path / "pg_wal"
+    (old / "000000010000000000000001").mkdir(parents=True)
+    assert subprocess.run([*fetch, old], check=False, stderr=subprocess.DEVNULL).returncode == 126
+    assert subprocess.run([*fetch, tmp_path], check=False).returncode == 1
+    assert subprocess.run([*fetch, ""], check=False).returncode == 1
+
+
+def copies(server: Server) -> list[str]:
+    return sorted(path.name for path in server.backups.glob("base-*"))
+
+
+def test_a_copy_that_failed_takes_no_room_and_room_is_made_without_a_new_one(server: Server) -> None:
+    backup, full = server.folder / "lib/backup.sh", server.folder / "full"
+    full.mkdir()
+    (full / "zstd").write_text("#!/bin/sh\necho no room >&2\nexit 1\n")
+    (full / "zstd").chmod(0o755)
+    server.run(backup)
+    server.psql("SELECT pg_sleep(2)")  # a copy is named by the second
+    server.run(backup)
+    before = copies(server)
+    assert "no room" in server.fails("env", f"PATH={full}:{server.environment['PATH']}", backup)
+    assert copies(server) == before
+    assert not (server.backups / "unfinished").exists()
+    pieces = sorted((server.backups / "wal").iterdir())
+    for none in ("0", "-1", "few"):
+        assert "1 or more" in server.fails("env", f"JACKPOT_BACKUP_KEEP={none}", backup, "--prune")
+    none_yet = server.run("env", f"JACKPOT_BACKUP={server.backups}/none-yet", backup, "--prune")
+    assert "all of the log stays" in none_yet
+    server.run("env", "JACKPOT_BACKUP_KEEP=1", backup, "--prune")
+    assert copies(server) == before[-1:]
+    assert len(sorted((server.backups / "wal").iterdir())) < len(pieces)
 
 
 def test_a_moment_that_the_log_does_not_reach_is_no_restore(server: Server) -> None:
