@@ -17,6 +17,10 @@ from jackpot.errors import UserError
 EVERY_PACKET = ("Received ", "Sending ", "\t", "No will message", "Will message specified")
 NO_HANDSHAKE = ("OpenSSL Error[0]", "Client connection from ")
 """The same in either form: whether what the client sent was all there when the broker accepted it, or came later."""
+NOT_OURS = ("certificate", "wrong version number", "http request", "unsupported protocol", "no shared cipher")
+"""What it lacks: a good certificate, or TLS, or as new a one as ours. Not of a connection that was cut, nor of a client
+that does not trust us.
+"""
 WILL = "Will message specified"
 COMES = re.compile(r"New connection from (?P<address>\S+) on port (?P<port>\d+)\.")
 CONNECTED = re.compile(r"New client connected from (?P<address>\S+) as (?P<client>.+) \(.*, u'(?P<name>.+)'\)\.")
@@ -28,7 +32,7 @@ T = TypeVar("T")
 
 class Refusal(StrEnum):
     HANDSHAKE = "handshake"
-    """No certificate, a revoked one, another authority's: it did not come in."""
+    """No certificate, a revoked one, another authority's, or no TLS: it did not come in."""
     PUBLISH = "publish"
     """It spoke where it may not; nobody heard it."""
     SUBSCRIBE = "subscribe"
@@ -105,7 +109,7 @@ class BrokerLog:
             return False, None
         if said.startswith("Denied PUBLISH "):
             return True, Refusal.PUBLISH
-        if said.startswith(NO_HANDSHAKE) and "certificate" in said:  # not of a connection that was cut
+        if said.startswith(NO_HANDSHAKE) and any(words in said for words in NOT_OURS):
             return True, Refusal.HANDSHAKE
         if comes := COMES.fullmatch(said):
             _remember(self._coming, comes["address"], int(comes["port"]))

@@ -67,6 +67,7 @@ class LogQueue:
             self._at = os.lseek(self._file, 0, os.SEEK_DATA)
         except OSError:  # nothing but what was taken
             self._at = os.fstat(self._file).st_size
+        self._read = self._at
 
     def _replaced(self, file: int) -> bool:
         """Somebody has moved it away, or emptied it."""
