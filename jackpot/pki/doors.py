@@ -53,7 +53,8 @@ def nats_users(site: Site, links: Sequence[str], now: dt.datetime) -> str:
             # An empty list would allow everything.
             says = json.dumps(publish) if publish else '{ deny: ">" }'
             rights = f"publish: {says}, subscribe: {json.dumps(subscribe)}"
-            users += f'  {{ user: "CN={name}", permissions: {{ {rights} }} }}\n'
+            # At NATS' own door it would be the name alone, without a certificate.
+            users += f'  {{ user: "CN={name}", allowed_connection_types: ["MQTT"], permissions: {{ {rights} }} }}\n'
     return NATS.format(pinned=pinned, users=users)
 
 

@@ -27,7 +27,7 @@ DOTTED = "UTH.03"
 
 class Node:
     def __init__(self, folder: Path) -> None:
-        self.folder, self.port = folder, brokers.free_port()
+        self.folder, self.port, self.own_port = folder, brokers.free_port(), brokers.free_port()
         self.pki = installed.make_pki(folder / "pki")
         self.pki.issue(Kind.TABLE, DOTTED)
 
@@ -57,7 +57,7 @@ class Node:
         places = {
             "@name@": "one",
             "@address@:8883": f"127.0.0.1:{self.port}",
-            "127.0.0.1:4222": f"127.0.0.1:{brokers.free_port()}",
+            "127.0.0.1:4222": f"127.0.0.1:{self.own_port}",
             "127.0.0.1:8222": f"127.0.0.1:{brokers.free_port()}",
             "/etc/jackpot/cluster/": f"{self.folder}/",
             "/var/lib/nats": f"{self.folder}/store",
@@ -99,6 +99,7 @@ async def test_a_table_says_its_own_and_nothing_else(node: Node, name: str) -> N
                 table.publish_nowait(topic, b"forged", retain=True)
             table.publish_nowait(topics.events(LINK, name), b"its own")
             await table.settled()
+        await heard.holds(1)  # each subscription has an order of its own
         controller.publish_nowait(topics.head(LINK), b"the last")
         assert await heard.holds(2) == [b"its own", b"the last"]
 
@@ -170,6 +171,16 @@ async def test_strangers_and_revoked_certificates_do_not_come_in(tmp_path: Path)
             await refused(stranger)
         async with connected(node.broker(Kind.TABLE, "UTH-02"), "UTH-02"):
             pass
+
+
+@pytest.mark.parametrize("name", ["control-1", "UTH-01"])
+async def test_nobody_comes_in_by_a_name_alone_at_the_door_of_nats_own_protocol(node: Node, name: str) -> None:
+    async with asyncio.timeout(patience_s(20)):
+        reader, writer = await asyncio.open_connection("127.0.0.1", node.own_port)
+        assert (await reader.readline()).startswith(b"INFO ")
+        writer.write(b'CONNECT {"user": "CN=%s", "pass": ""}\r\nPING\r\n' % name.encode())
+        assert b"Authorization Violation" in await reader.read()
+        writer.close()
 
 
 def test_no_file_of_the_cluster_holds_a_secret_or_lets_anybody_in_in_the_clear() -> None:
