@@ -97,12 +97,15 @@ certificates() {
   if missing "$pki" "authorities in $pki: carry them off this machine when all is done"; then
     "$jackpot" pki init --site "$site" --folder "$pki" >/dev/null
   fi
-  if missing "$pki/servers/holders/$host.crt" "certificates of broker, database and controller"; then
-    "$jackpot" pki issue controller "$(hostname -s)-control" --folder "$pki" >/dev/null
+  local server=$pki/servers/holders/$host name controller
+  name=$(hostname -s)-control
+  controller=$pki/controllers/holders/$name
+  if missing "$controller.crt" "the controller's certificate"; then
+    "$jackpot" pki issue controller "$name" --folder "$pki" >/dev/null
+  fi
+  if missing "$server.crt" "the certificate of broker and database"; then
     "$jackpot" pki issue server "$host" --also localhost --also 127.0.0.1 --folder "$pki" >/dev/null
   fi
-  local server=$pki/servers/holders/$host controller
-  controller=$pki/controllers/holders/$(hostname -s)-control
   put 644 "$pki/servers/authority.crt" /etc/jackpot/servers.crt
   put 644 "$controller.crt" /etc/jackpot/controller.crt
   put 400 "$controller.key" "$secrets/controller.key" jackpot

@@ -114,8 +114,8 @@ sleep 2
 kept_log
 kill $table
 wait $table
-typed database-lost.md 9
-typed database-lost.md 10 "$moment"
+typed database-lost.md 11
+typed database-lost.md 12 "$moment"
 said "the board shows $(tail -n 1 /tmp/board), and showed dashes while there was no daemon"
 systemctl stop jackpot-signs
 until_true 10 shows '--------'
@@ -124,7 +124,7 @@ kill $board
 said "files are lost: those of the broker, then those of the daemon"
 systemctl start jackpot-site-backup.service
 systemctl stop mosquitto
-rm -rf /etc/mosquitto /etc/systemd/system/mosquitto.service.d
+rm -rf /etc/mosquitto /etc/systemd/system/{mosquitto.service.d,jackpot*}
 typed broker-lost.md 4
 until_true 60 ready
 until_true 60 counted handshake &
@@ -133,17 +133,18 @@ for _ in 1 2 3; do python3 -c 'import socket, ssl
 ssl._create_unverified_context().wrap_socket(socket.create_connection(("127.0.0.1", 8883))).recv(1)' 2>/dev/null || true; done
 wait $counting
 systemctl stop jackpot
-rm -rf /etc/jackpot /var/lib/jackpot/heads*
+rm -rf /etc/jackpot /var/lib/jackpot/heads* /etc/systemd/system/jackpot*
 typed daemon-gone.md 4
 until_true 60 ready
 typed daemon-gone.md 1 >/dev/null
 typed daemon-gone.md 6
 
 said "the database is lost, and set back to a moment"
+systemctl stop jackpot postgresql
+rm -rf /etc/postgresql/jackpot /etc/postgresql/*/main/{conf.d/jackpot.conf,pg_hba.conf} /etc/systemd/system/jackpot*
 typed database-lost.md 4
-typed database-lost.md 6
-typed database-lost.md 7
-typed database-lost.md 5 "$moment"
+for number in 5 7 8 9; do typed database-lost.md $number; done
+typed database-lost.md 6 "$moment"
 as jackpot $jackpot verify --config $config
 [ -z "$(systemctl --failed --plain --no-legend)" ]
 if journalctl --no-pager --unit 'jackpot*' | grep Traceback; then exit 1; fi

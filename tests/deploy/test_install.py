@@ -123,28 +123,91 @@ def test_a_file_that_was_not_edited_is_brought_up_to_date(bench: Bench) -> None:
     assert bench.at("/etc/systemd/system/jackpot.service").read_text() == source.read_text()
 
 
+def test_the_controllers_certificate_is_made_where_only_the_servers_was(bench: Bench) -> None:
+    """Another daemon's machine, to which the authorities were brought along."""
+    bench.install("certificates")
+    holders = bench.at("/root/jackpot-pki/controllers/holders")
+    shutil.rmtree(holders)
+    assert "the controller's certificate" in bench.install("certificates")
+    (made,) = holders.glob("*.crt")
+    assert bench.at("/etc/jackpot/controller.crt").read_bytes() == made.read_bytes()
+
+
+SITE_COPY = "/var/backups/jackpot-site/newest.tar.zst"
+UNIT = "/etc/systemd/system/jackpot.service"
+SYSTEMCTL = """
+systemctl() {
+  local unit
+  [ "$1" != enable ] || for unit in "${@:3}"; do
+    [[ $unit == *.* ]] || unit=$unit.service
+    [ -e "/etc/systemd/system/$unit" ] || { echo "no unit $unit" >&2; return 1; }
+  done
+}
+"""
+"""As systemd is: it enables a unit that is there."""
+
+
+def copied(bench: Bench, meanwhile: str = ":") -> str:
+    """Of all that a machine has; what the copy holds."""
+    script = f"install -d -m 700 /var/backups/jackpot-site; {meanwhile}; {bench.deploy}/backup/backup-site.sh"
+    assert "backup-site: /var/backups/jackpot-site/site-" in bench.run("bash", "-euc", script)
+    return bench.run("tar", "--list", "--zstd", f"--file={SITE_COPY}")
+
+
+def test_what_stays_on_no_machine_is_in_no_copy_of_one(bench: Bench) -> None:
+    """Whoever upgrades has brought one of them back, for an hour or for a night."""
+    secrets = bench.at("/etc/jackpot/secrets")
+    secrets.mkdir(parents=True)
+    for role in ("migrate", "replica", "audit", "finance", "settle"):
+        (secrets / f"{role}.password").write_text("secret\n")
+    listed = copied(bench).splitlines()
+    assert [name for name in listed if name.endswith(".password")] == ["etc/jackpot/secrets/settle.password"]
+    (copy,) = bench.at("/var/backups/jackpot-site").glob("site-*")
+    assert copy.stat().st_mode & 0o077 == 0
+
+
+def test_heads_that_are_signed_meanwhile_do_not_fail_the_copy(bench: Bench) -> None:
+    bench.at("/var/lib/jackpot").mkdir(parents=True)
+    heads = "/var/lib/jackpot/heads.jsonl"
+    grows = f"truncate --size=64M {heads}; while :; do echo >>{heads}; done & trap 'kill $!' EXIT"
+    assert heads.lstrip("/") in copied(bench, grows)
+
+
+PUT_BACK = {
+    "broker-lost.md": ("/etc/mosquitto", "/etc/systemd", "/etc/logrotate.d"),
+    "daemon-gone.md": ("/etc/jackpot", "/etc/systemd", "/etc/logrotate.d"),
+    "database-lost.md": ("/etc/postgresql", "/etc/systemd", "/etc/logrotate.d"),
+}
+
+
 def test_what_a_lost_machine_had_beside_the_database_is_put_back_as_the_runbooks_say(bench: Bench) -> None:
     bench.install("certificates", "keys", "configuration")
     bench.at("/var/lib/jackpot").mkdir()
     bench.at("/var/lib/jackpot/heads.jsonl").write_text("{}\n")
+    for path in ("/etc/postgresql/15/main/pg_hba.conf", "/var/lib/jackpot-install/etc/postgresql/15/main/pg_hba.conf"):
+        bench.at(path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(DEPLOY / "postgresql/pg_hba.conf", bench.at(path))
+    edited = bench.at(UNIT).read_text() + "# our own\n"
+    bench.at(UNIT).write_text(edited)
     before = bench.files()
-    copied = bench.run(
-        "bash", "-c", f"install -d -m 700 /var/backups/jackpot-site && {bench.deploy}/backup/backup-site.sh"
-    )
-    assert "backup-site: /var/backups/jackpot-site/site-" in copied
-    (copy,) = bench.at("/var/backups/jackpot-site").glob("site-*")
-    assert copy.stat().st_mode & 0o077 == 0
-    listed = bench.run("tar", "--list", "--zstd", "--file=/var/backups/jackpot-site/newest.tar.zst")
-    assert "authority.key" not in listed, "the authorities are in the safe"
-    lost = "/etc/jackpot /etc/mosquitto /etc/systemd/system /var/lib/jackpot"
-    (broker,) = (block for block in blocks("broker-lost.md") if "tar " in block)
-    (daemon,) = (block for block in blocks("daemon-gone.md") if "tar " in block)
-    put_back = f"rm -rf {lost}\nsystemctl() {{ :; }}\n{broker}{daemon}\ncat {lost.rsplit(maxsplit=1)[-1]}/heads.jsonl"
-    assert bench.run("bash", "-euc", put_back) == "{}\n"
-    after = bench.files()
-    assert {path: after.get(path) for path in before} == before
-    key = bench.at("/etc/mosquitto/jackpot/broker.key")
-    assert (key.stat().st_mode & 0o777, key.owner()) == (0o400, "mosquitto")
+    assert "authority.key" not in copied(bench), "the authorities are in the safe"
+    source = bench.deploy / "systemd/jackpot.service"
+    source.write_text(source.read_text() + "# of the next release\n")
+    lost = "/etc/jackpot /etc/mosquitto /etc/postgresql/{jackpot,15/main/pg_hba.conf} /etc/systemd /etc/logrotate.d/jackpot"
+    lost += " /var/lib/jackpot /var/lib/jackpot-install"
+    for runbook, places in PUT_BACK.items():
+        (put_back,) = (block for block in blocks(runbook) if "tar " in block)
+        made = "install -d -o jackpot -g jackpot /var/lib/jackpot; install -d /var/backups/jackpot"
+        bench.run("bash", "-euc", f"rm -rf {lost}\n{made}\n{SYSTEMCTL}{put_back}")
+        after = bench.files()
+        wanted = {path: before[path] for path in before if any(path.is_relative_to(bench.at(p)) for p in places)}
+        assert {path: after.get(path) for path in wanted} == wanted, runbook
+        assert bench.at("/var/lib/jackpot/heads.jsonl").exists() == (runbook == "daemon-gone.md")
+        for key, owner in (("mosquitto/jackpot/broker", "mosquitto"), ("postgresql/jackpot/server", "postgres")):
+            if (found := bench.at(f"/etc/{key}.key")) in wanted:
+                assert (found.stat().st_mode & 0o777, found.owner()) == (0o400, owner)
+        assert f"{UNIT} was edited here and stays" in bench.install("configuration"), runbook
+        assert bench.at(UNIT).read_text() == edited
 
 
 @pytest.fixture(scope="module")
