@@ -167,6 +167,7 @@ class Machine:
                 "COLUMNS": "200",
             },
             pass_fds=[theirs.fileno()],
+            start_new_session=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -175,8 +176,15 @@ class Machine:
         theirs.close()
         doing = Thread(target=self._do_what_is_asked, args=(ours,))
         doing.start()
-        printed, _ = process.communicate(timeout=patience_s(120))
-        doing.join()
+        try:
+            with process:
+                try:
+                    printed, _ = process.communicate(timeout=patience_s(120))
+                finally:
+                    if process.poll() is None:
+                        os.killpg(process.pid, signal.SIGKILL)  # with what was typed, and hangs
+        finally:
+            doing.join()
         if process.returncode != 0:
             raise Failed(f"{block}\n{printed}")
         return printed
@@ -241,16 +249,14 @@ def machine(folder: Path) -> Iterator[Machine]:
     with running_server() as server:
         pki = Pki(server.authorities, {kind: brokers.free_port() for kind in DOORS})
         pki.populate()
-        broker = Mosquitto(folder / "mosquitto", pki)
-        broker.start()
-        made = Machine(folder, server, pki, broker)
-        try:
-            made.daemon.start()
-            made.daemon.wait_ready()
-            yield made
-        finally:
-            made.daemon.end()
-            broker.stop()
+        with installed.mosquitto(folder / "mosquitto", pki) as broker:
+            made = Machine(folder, server, pki, broker)
+            try:
+                made.daemon.start()
+                made.daemon.wait_ready()
+                yield made
+            finally:
+                made.daemon.end()
 
 
 def lose(server: Server) -> None:

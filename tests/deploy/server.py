@@ -6,7 +6,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.acceptance import processes
 from tests.brokers import free_port
 from tests.deploy import installed
 from tests.deploy.installed import DEPLOY, replaced
+from tests.patience import patience_s
 from tests.servers import ROOT, open_directory
 
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
@@ -119,8 +121,18 @@ class Server:
         """All that is committed is kept; the piece with the end of it."""
         segment = self.psql("SELECT pg_walfile_name(pg_switch_wal())").strip()
         kept = self.backups / f"wal/{segment}.zst"
-        self.run("bash", "-c", f"until [ -e {kept} ]; do sleep 0.05; done")
+        self._until(kept.exists)
         return kept
+
+    def _until(self, done: Callable[[], bool]) -> None:
+        """While the server runs; if it ends its log says why."""
+        assert self._process is not None
+        deadline = time.monotonic() + patience_s(60)
+        while not done():
+            log = (self.folder / "log").read_text(errors="replace")[-4000:]
+            assert self._process.poll() is None, f"the server has ended:\n{log}"
+            assert time.monotonic() < deadline, log
+            time.sleep(0.05)
 
     def start(self, *, wait: bool = True) -> None:
         with (self.folder / "log").open("ab") as log:
@@ -132,7 +144,7 @@ class Server:
                 cwd="/",
             )
         if wait:
-            self.run("bash", "-c", f"until pg_isready -q -h {self.folder}/server; do sleep 0.05; done")
+            self._until(lambda: self._done("pg_isready", "-q", "-h", self.folder / "server").returncode == 0)
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> None:
         assert self._process is not None

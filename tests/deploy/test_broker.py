@@ -12,6 +12,7 @@ from jackpot.wire import topics
 from jackpot.wire.mqtt import Broker, Connection, MqttError, Will
 from tests.deploy import installed
 from tests.deploy.installed import Mosquitto, Pki
+from tests.patience import patience_s
 from tests.wire.peers import Inbox
 
 LINK = "megalink"
@@ -226,7 +227,7 @@ async def test_a_flood_far_over_the_limit_of_an_event_ends_the_connection_alone(
     async with connected(pki.broker(Kind.CONTROLLER, "control-1"), "controller", ALL_EVENTS) as (_, heard):
         async with connected(pki.broker(Kind.TABLE, "UTH-01"), "table") as (table, _):
             table.publish_nowait(topics.events(LINK, "UTH-01"), b"x" * 200_000)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(patience_s(20)):
                 assert await table.wait_closed() is not None
         async with connected(pki.broker(Kind.TABLE, "UTH-01"), "table") as (table, _):
             # Over the contract's 16 KiB but not absurd: the controller answers that.

@@ -21,6 +21,7 @@ from jackpot.wire.mqtt import Connection
 from jackpot.wire.proof import holds, sealed
 from tests.deploy.conftest import Controller, Database
 from tests.deploy.installed import Pki
+from tests.patience import patience_s
 from tests.wire.peers import Inbox
 
 LINK, TABLE = "megalink", "UTH-01"
@@ -131,7 +132,7 @@ async def test_forged_events_are_malformed_counted_and_put_aside(
     assert controller.metric("jackpot_unproved_total") - before == len(forgeries)
     assert await next_seq(database, TABLE) == seq
     connection = await asyncpg.connect(database.url("audit"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patience_s(10)):
         kept: list[bytes] = []
         while len(kept) < len(forgeries):
             rows = await connection.fetch(
@@ -175,7 +176,7 @@ async def test_what_one_table_proved_is_worth_nothing_at_another(
 
 async def test_a_table_controller_with_the_key_plays(pki: Pki, controller: Controller) -> None:
     broker = pki.broker(Kind.TABLE, TABLE)
-    async with asyncio.timeout(30), TableController(broker, LINK, TABLE, key=controller.event_key) as table:
+    async with asyncio.timeout(patience_s(30)), TableController(broker, LINK, TABLE, key=controller.event_key) as table:
         name = uuid.uuid4().hex
         for type_ in ("round.opened", "round.closed", "round.settled"):
             assert (await table.say(type_, name))["status"] == "accepted"
@@ -183,7 +184,7 @@ async def test_a_table_controller_with_the_key_plays(pki: Pki, controller: Contr
 
 async def test_a_table_without_a_key_needs_no_proof(pki: Pki, controller: Controller) -> None:
     broker = pki.broker(Kind.TABLE, "BE-01")
-    async with asyncio.timeout(30), TableController(broker, LINK, "BE-01") as table:
+    async with asyncio.timeout(patience_s(30)), TableController(broker, LINK, "BE-01") as table:
         name = uuid.uuid4().hex
         assert (await table.say("round.opened", name))["status"] == "accepted"
         assert (await table.say("round.voided", name, reason="the test is over"))["status"] == "accepted"

@@ -29,6 +29,7 @@ from jackpot.ledger.heads.form import (
 from jackpot.ledger.heads.keeping import keep_heads
 from jackpot.ledger.record import Head
 from jackpot.link.gaming_day import GamingDay
+from tests.patience import patience_s
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 KEYS = {fingerprint(KEY.public_key()): KEY.public_key()}
@@ -273,7 +274,7 @@ async def test_a_disk_that_is_full_stops_no_play(tmp_path: Path, monkeypatch: py
     await asyncio.sleep(0.05)
     assert not task.done()
     place.rmdir()  # there is room again: the head that was missed is signed
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(patience_s(10)):
         await written.wait()
     task.cancel()
     assert [head.n for head in heads_in(place)] == [7]

@@ -19,6 +19,7 @@ from jackpot.wire.proof import sealed
 from tests.deploy.conftest import Controller, Database
 from tests.deploy.installed import DEPLOY, Pki
 from tests.deploy.test_roles_at_work import Api
+from tests.patience import patience_s
 
 RUNBOOKS = sorted((DEPLOY / "runbooks").glob("*.md"))
 LINK = "megalink"
@@ -78,7 +79,7 @@ async def test_claim_blocked_a_manager_concludes_the_round_that_holds_the_line(
         _, manager = await terminal.hire(Role.PIT_MANAGER)
     first, second = uuid.uuid4().hex, uuid.uuid4().hex
     async with (
-        asyncio.timeout(60),
+        asyncio.timeout(patience_s(60)),
         TableController(pki.broker(Kind.TABLE, "UTH-02"), LINK, "UTH-02") as dead,
         TableController(pki.broker(Kind.TABLE, "BE-01"), LINK, "BE-01") as waiting,
     ):

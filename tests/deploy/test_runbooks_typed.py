@@ -11,7 +11,7 @@ import signal
 import urllib.request
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,8 @@ from tests.deploy.terminal import terminal
 from tests.deploy.test_roles_at_work import Api
 from tests.patience import patience_s
 
-pytestmark = needs_debians_postgresql
+# As long as the waits in here may be, by `patience_s`.
+pytestmark = [needs_debians_postgresql, pytest.mark.timeout(900)]
 
 STRAIGHT_FLUSH = ["5d", "6d", "7d", "8d", "9d"]
 
@@ -223,14 +224,22 @@ async def test_replace_a_board(site: Machine, tmp_path: Path) -> None:
             while "." not in str(board.state()):
                 await asyncio.sleep(0.1)
 
+    def told() -> str:
+        with suppress(OSError), urllib.request.urlopen(f"http://{asked_at}/metrics", timeout=10) as answer:
+            return str(answer.read().decode())
+        return ""
+
+    async def tells(series: str) -> None:
+        async with asyncio.timeout(patience_s(30)):
+            while series not in await asyncio.to_thread(told):
+                await asyncio.sleep(0.1)
+
     try:
         async with EmulatedPort([board], port):
             await typed(site, new_machine)
             await shows_an_amount()
-            with urllib.request.urlopen(f"http://{asked_at}/metrics", timeout=10) as answer:
-                told = answer.read().decode()
-            assert 'jackpot_sign_connected{link="megalink",sign="pit-2"} 1.0' in told
-            assert 'jackpot_certificate_not_after_timestamp_seconds{role="mqtt.cert"}' in told
+            await tells('jackpot_sign_connected{link="megalink",sign="pit-2"} 1.0')  # noted after it was shown
+            await tells('jackpot_certificate_not_after_timestamp_seconds{role="mqtt.cert"}')
             assert "pit-2" in await typed(site, look)
             assert "usb-pit-2" in await typed(site, ports, {"/dev/serial/by-id": tmp_path})
             await typed(site, pattern)
@@ -321,8 +330,14 @@ async def test_daemon_gone(site: Machine) -> None:
     assert LINK in await typed(site, status)
 
 
+async def new_copy(site: Machine, copy: str) -> None:
+    before = set(site.server.backups.glob("base-*"))
+    await typed(site, copy)
+    assert set(site.server.backups.glob("base-*")) > before
+
+
 async def test_database_lost_restored_and_tables_ahead_of_it(site: Machine) -> None:
-    look, _, _, restore, to_a_moment, verify, start, ahead, room, rehearse, *_ = blocks("database-lost.md")
+    look, _, _, _, restore, to_a_moment, verify, start, copy, ahead, room, rehearse, *_ = blocks("database-lost.md")
     lost: list[range] = []
     async with table_at(site, on_lost=lost.append) as table:
         await typed(site, look)
@@ -348,8 +363,8 @@ async def test_database_lost_restored_and_tables_ahead_of_it(site: Machine) -> N
         if site.server.jackpot():
             with pytest.raises(Failed, match="kept outside the database, but it is not there"):
                 await typed(site, rehearse, at)
-            copy, _, to_the_moment = rehearse.strip().splitlines()
-            assert f"restores to {moment} and verifies" in await typed(site, f"{copy}\n{to_the_moment}\n", at)
+            gather, _, to_the_moment = rehearse.strip().splitlines()
+            assert f"restores to {moment} and verifies" in await typed(site, f"{gather}\n{to_the_moment}\n", at)
         lose(site.server)
         shutil.rmtree(site.server.data / "pg_wal")
         await typed(site, restore)
@@ -367,10 +382,11 @@ async def test_database_lost_restored_and_tables_ahead_of_it(site: Machine) -> N
     await signed(site)
     assert "were given up" in await typed(site, verify)
     assert "none failed" in await typed(site, start)
+    await new_copy(site, copy)
 
 
 async def test_database_lost_and_its_standby_promoted(site: Machine) -> None:
-    _, promote, follow, _, _, verify, start, _, _, _, make_standby, wait_for_it = blocks("database-lost.md")
+    _, promote, follow, _, _, _, verify, start, copy, _, _, _, make_standby, wait_for_it = blocks("database-lost.md")
     first = site.server
     standby = site.with_database(first.standby())
     places = {
@@ -392,5 +408,6 @@ async def test_database_lost_and_its_standby_promoted(site: Machine) -> None:
             await playing
         assert "head megalink:" in await typed(standby, verify)
         assert "none failed" in await typed(standby, start)
+        await new_copy(standby, copy)
     finally:
         standby.server.stop(signal.SIGQUIT)
