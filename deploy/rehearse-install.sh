@@ -1,7 +1,7 @@
 #!/bin/bash
 # Rehearses the install on a bare Debian, booted with its own systemd in a directory. The runbooks are typed as they stand:
-# first-install.md, upgrade.md while a table plays, what puts back the files of broker and daemon, the restore of the
-# database, newest and to a moment; with the units at work (a daemon killed, one that hangs, a log's reader that hangs, a
+# first-install.md, upgrade.md while a table plays, what puts back the files of broker, daemon and database, the
+# restore, newest and to a moment; with the units at work (a daemon killed, one that hangs, a log's reader that hangs, a
 # board agent, an alert that reaches somebody). Needs root, debootstrap, systemd-nspawn (Debian: systemd-container) and a
 # release in dist/ made with --wheels.
 #   deploy/rehearse-install.sh ROOT [MIRROR]     ROOT: a directory that is not there yet, or one from before

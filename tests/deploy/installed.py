@@ -13,6 +13,7 @@ from pathlib import Path
 from jackpot.pki import Kind, Site, doors
 from jackpot.wire.broker import Broker
 from tests import brokers
+from tests.patience import patience_s
 from tests.servers import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -120,7 +121,7 @@ class Mosquitto:
     def stop(self) -> None:
         assert self._process is not None
         self._process.terminate()
-        self._process.wait(20)
+        self._process.wait(patience_s(20))
 
     def log(self) -> str:
         """All that it said, and that nobody has taken."""

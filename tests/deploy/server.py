@@ -149,7 +149,7 @@ class Server:
     def stop(self, number: signal.Signals = signal.SIGINT) -> None:
         assert self._process is not None
         self._process.send_signal(number)
-        self._process.wait(30)
+        self._process.wait(patience_s(30))
 
     def standby(self) -> "Server":
         """Another server, to be made as a copy of this one; where the test is concerned, on the same machine."""

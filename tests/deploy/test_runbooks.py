@@ -61,6 +61,21 @@ def test_the_runbooks_name_many_commands_and_no_file_that_is_not_there() -> None
             assert (DEPLOY.parent / script).exists(), f"{path.name}: {script}"
 
 
+def test_heads_are_verified_from_all_of_their_files() -> None:
+    """The file is a new one every month."""
+    named = [words[words.index("--heads") + 1] for words in commands() if "--heads" in words]
+    assert len(named) > 3
+    assert [name for name in named if not name.endswith("heads.jsonl*")] == []
+
+
+def test_an_upgrade_runs_every_part_of_the_install_that_a_release_may_change() -> None:
+    (parts,) = re.findall(r"^all=\((.*)\)$", (DEPLOY / "install.sh").read_text(), re.MULTILINE)
+    (change_over,) = (block for block in blocks("upgrade.md") if "systemctl stop jackpot" in block)
+    typed = change_over.partition("--host jackpot.example ")[2].partition("\n")[0].split()
+    made_once = {"packages", "certificates", "keys"}
+    assert typed == [part for part in parts.split() if part not in made_once | {"daemon"}], "the daemon is started last"
+
+
 def test_the_worked_example_of_the_event_proof_is_right() -> None:
     text = (DEPLOY / "event-proof.md").read_text()
     values = dict(re.findall(r"^\| (\w+)[^|]*\| `(.*)` \|$", text, re.MULTILINE))
