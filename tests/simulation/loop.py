@@ -123,3 +123,13 @@ class VirtualLoop(asyncio.BaseEventLoop):
         protocol = protocol_factory()
         await self.connect(PROCESS.get(), protocol)
         return None, protocol
+
+
+def on_virtual_time(story: Callable[[VirtualLoop], Coroutine[Any, Any, None]]) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        await story(loop)
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(main())
