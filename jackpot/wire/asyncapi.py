@@ -41,7 +41,12 @@ _CHANNELS: dict[str, tuple[str, str, bool, tuple[str, ...]]] = {
     ),
     "meter": ("{link}/meter", "The jackpot as displayed.", True, ("Meter",)),
     "awards": ("{link}/awards", "Awards as they are made, for signage.", False, ("AwardMessage",)),
-    "status": ("{link}/status", "Whether the link is in play; `lost` is the last will.", True, ("Status",)),
+    "status": (
+        "{link}/status",
+        "In play or not, said again every ten seconds with the time it was said first; `lost` is the last will.",
+        True,
+        ("Status",),
+    ),
 }
 
 
