@@ -199,7 +199,7 @@ async def test_kill_9_of_postgresql(
             await back(daemon)
             await pit.status(link, "running")
             await pit.state(link, table.name, accepts_play=True)
-            (answer,) = await pit.until(lambda: pit.replies(link, table.name, hand["id"]))
+            answer, *_ = await pit.until(lambda: pit.replies(link, table.name, hand["id"]))
             assert answer["status"] == "accepted"
             table.seq += 1
             await table.settle()

@@ -97,7 +97,7 @@ async def test_kill_9_of_the_leader(pit: Integrator, pair: tuple[Daemon, Daemon]
     await pit.publish(royal.link, royal.name, encoded(unanswered))
     await takes_over(second)
     await pit.status(links[0], "running")
-    (answer,) = await pit.until(lambda: pit.replies(royal.link, royal.name, unanswered["id"]))
+    answer, *_ = await pit.until(lambda: pit.replies(royal.link, royal.name, unanswered["id"]))
     assert [award["rank"] for award in answer["result"]["awards"]] == ["royal_flush"]
     # The claim that waited under the first daemon is paid by itself under the second.
     (waited,) = await pit.until(lambda: pit.notices(flush.link, flush.name)[:1])

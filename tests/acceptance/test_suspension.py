@@ -20,6 +20,15 @@ def order(daemon: Daemon, command: str, reason: str, link: str = LINK) -> proces
     return processes.run(command, "--config", daemon.config, "--link", link, "--reason", reason)
 
 
+def begin(ledger_url: str, mosquitto: str, folder: Path) -> tuple[str, Daemon]:
+    """A daemon with a link of its own, started."""
+    link = f"link-{uuid.uuid4().hex[:8]}"
+    floor = (processes.link(link), processes.table("UTH-01", link))
+    daemon = Daemon(folder, processes.configuration(ledger_url, mosquitto, floor))
+    daemon.start()
+    return link, daemon
+
+
 async def test_a_suspended_link(pit: Integrator, daemon: Daemon) -> None:
     table, other = pit.table(LINK, "UTH-601"), pit.table(LINK, "UTH-602")
     await table.deal()
@@ -123,10 +132,7 @@ async def test_an_order_that_stood_is_carried_out_before_any_play(
     ledger_url: str, mosquitto: str, tmp_path: Path
 ) -> None:
     """Tables resend while nobody leads: the first thing they are told is that they may not play."""
-    link = f"link-{uuid.uuid4().hex[:8]}"
-    floor = (processes.link(link), processes.table("UTH-01", link))
-    daemon = Daemon(tmp_path, processes.configuration(ledger_url, mosquitto, floor))
-    daemon.start()
+    link, daemon = begin(ledger_url, mosquitto, tmp_path)
     try:
         async with connected(mosquitto) as pit:
             await asyncio.to_thread(daemon.wait_ready)
@@ -138,7 +144,7 @@ async def test_an_order_that_stood_is_carried_out_before_any_play(
             await pit.publish(link, "UTH-01", encoded(opened))
             before = len(pit.on(f"{link}/status"))
             daemon.start()
-            (answer,) = await pit.until(lambda: pit.replies(link, "UTH-01", opened["id"]))
+            answer, *_ = await pit.until(lambda: pit.replies(link, "UTH-01", opened["id"]))
             assert answer["code"] == "link_suspended"
             assert "running" not in [status["state"] for status in pit.on(f"{link}/status")[before:]]
     finally:
@@ -148,10 +154,7 @@ async def test_an_order_that_stood_is_carried_out_before_any_play(
 async def test_play_does_not_go_on_with_a_ledger_that_contradicts_itself(
     ledger_url: str, mosquitto: str, tmp_path: Path
 ) -> None:
-    link = f"link-{uuid.uuid4().hex[:8]}"
-    floor = (processes.link(link), processes.table("UTH-01", link))
-    daemon = Daemon(tmp_path, processes.configuration(ledger_url, mosquitto, floor))
-    daemon.start()
+    link, daemon = begin(ledger_url, mosquitto, tmp_path)
     connection = await asyncpg.connect(ledger_url)
     try:
         async with connected(mosquitto) as pit:
