@@ -16,7 +16,7 @@ from typing import Final
 from drivers import alpha_frames as frames
 from drivers.alpha_layout import WIN_CHARACTERS_MAX, Layout
 from drivers.amount import fit_characters
-from drivers.board import DARK, REFRESH_SECONDS, SAYINGS, Amount, Known, Pending, Saying, Told, Win
+from drivers.board import DARK, REFRESH_SECONDS, SAYINGS, Amount, BoardPacket, Known, Pending, Shown, Win
 from drivers.wiring import ResolvedWiring, is_shared
 
 SOON_SECONDS: Final = 0.5
@@ -49,7 +49,7 @@ Plan = Generator[Step, str | None, None]
 """Steps, one a turn; each is given what the board answered to it."""
 
 
-class AlphaTalk:
+class AlphaProtocol:
     def __init__(self, wiring: ResolvedWiring, known: Known) -> None:
         self._wiring = wiring
         self._known = known
@@ -60,9 +60,9 @@ class AlphaTalk:
         self._layout = Layout(wiring)
         self._laid_out = False
 
-        self._dashes = Told(DASHES[: wiring.width])
+        self._dashes = Shown(DASHES[: wiring.width])
         self._figure = self._said_figure = self._dashes
-        self._win: Told | None = None
+        self._win: Shown | None = None
         self._releases_due = 0
         self._news: list[Make] = []
         """What was not said yet of the newest."""
@@ -82,33 +82,33 @@ class AlphaTalk:
         self._saying: list[Make] | None = None
         self._command = self._layout.memory()
 
-    def show_amount(self, amount: Amount) -> Told:
+    def show_amount(self, amount: Amount) -> Shown:
         return self._show_figure(amount)
 
-    def show_pending(self, pending: Pending) -> Told:
+    def show_pending(self, pending: Pending) -> Shown:
         return self._show_figure(pending.amount, f"{_printable(pending.hand)} PENDING", "PENDING", "HELD")
 
-    def announce(self, win: Win) -> Told:
+    def announce(self, win: Win) -> Shown:
         figure = fit_characters(win.amount, WIN_CHARACTERS_MAX, self._wiring.decimals)
         # The amount stands last and what is too long is cut in front: never the figure.
         text = _printable(f"{win.table} {win.hand} {figure}")[-WIN_CHARACTERS_MAX:]
-        self._win = Told(text, win.amount.cut_to(self._wiring.decimals).cents)
+        self._win = Shown(text, win.amount.cut_to(self._wiring.decimals).cents)
         self._releases_due = 0
         # Said again because no answer tells whether it came, and soon, because a long text starts over.
         self._news, self._repeats = [self._announce], [self._announce] * (SAYINGS - 1)
         return self._win
 
-    def blank(self) -> Told:
+    def blank(self) -> Shown:
         return self._show(self._dashes)
 
-    def show_test(self) -> Told:
-        return self._show(Told("TEST 0123456789.,$"[: self._wiring.width]))
+    def show_test(self) -> Shown:
+        return self._show(Shown("TEST 0123456789.,$"[: self._wiring.width]))
 
-    def _show_figure(self, amount: Amount, *words: str) -> Told:
+    def _show_figure(self, amount: Amount, *words: str) -> Shown:
         text = fit_characters(amount, self._wiring.width, self._wiring.decimals, words)
-        return self.blank() if text is None else self._show(Told(text, amount.cut_to(self._wiring.decimals).cents))
+        return self.blank() if text is None else self._show(Shown(text, amount.cut_to(self._wiring.decimals).cents))
 
-    def _show(self, told: Told) -> Told:
+    def _show(self, told: Shown) -> Shown:
         if self._win is not None:
             self._win, self._releases_due = None, SAYINGS
         release = [self._uncover] if self._releases_due else []
@@ -143,7 +143,7 @@ class AlphaTalk:
             return "the board has answered before and does not any more; it is told blindly"
         return self._wrong
 
-    def next(self, now: float) -> Saying:
+    def next(self, now: float) -> BoardPacket:
         self._now = now
         overdue = now > self._due_at + OVERDUE_SECONDS
         self._saying = None if overdue or not self._laid_out else self._news or self._repeats or None
@@ -289,7 +289,7 @@ class AlphaTalk:
         """No board says whether a win still covers its meter, so the release is said more than once."""
         return frames.ReleasePriority() if self._win is None else self._string()
 
-    def _shows(self, command: frames.Command) -> Told | None:
+    def _shows(self, command: frames.Command) -> Shown | None:
         match command:
             case frames.ClearMemory() | frames.AllocateMemory():
                 return DARK

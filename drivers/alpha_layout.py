@@ -4,7 +4,7 @@ from typing import Final
 
 from drivers import alpha_frames as frames
 from drivers.alpha_frames import CALL_STRING, COLOUR, Packet
-from drivers.board import Expected, Saying, Told
+from drivers.board import BoardPacket, Expected, Shown
 from drivers.wiring import ResolvedWiring, is_shared
 
 PAUSE_SECONDS: Final = 0.3
@@ -32,12 +32,12 @@ class Layout:
     def face(self) -> frames.Command:
         return self._face
 
-    def meter(self, told: Told) -> frames.Command:
+    def meter(self, told: Shown) -> frames.Command:
         # The STRING is filled to the brim: if the packet's end is spoiled, what is added makes it too
         # long, and the board empties it rather than show a wrong figure.
         return frames.WriteString(self._meter, told.text.center(self._wiring.width))
 
-    def win(self, told: Told) -> frames.Command:
+    def win(self, told: Shown) -> frames.Command:
         mode = frames.FLASH if len(told.text) <= self._wiring.width else frames.ROTATE
         return frames.WriteText(frames.PRIORITY, mode, COLOUR + frames.RED + told.text)
 
@@ -51,7 +51,7 @@ class Layout:
         """The TEXT that the board has calls the meter."""
         return self._call in face
 
-    def saying(self, command: frames.Command, shows: Told | None) -> Saying:
+    def saying(self, command: frames.Command, shows: Shown | None) -> BoardPacket:
         data = Packet(command, self._wiring.address).to_bytes()
         match command:
             case frames.ReadString():
@@ -59,10 +59,10 @@ class Layout:
             case frames.ReadText():
                 longest = self._face
             case _:
-                return Saying(data, PAUSE_SECONDS, shows)
+                return BoardPacket(data, PAUSE_SECONDS, shows)
         length = ANSWER_NULS + len(Packet(longest).to_bytes())
         answer = Expected(frames.EOT, length, lambda frame: self.read(command, frame) is not None)
-        return Saying(data, 0.0, shows, answer)
+        return BoardPacket(data, 0.0, shows, answer)
 
     def read(self, question: frames.Command, frame: bytes) -> str | None:
         """The text that answers the question; None if this is no answer to it, or another board's."""

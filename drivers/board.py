@@ -48,14 +48,14 @@ class Win:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Shown:
     """What a board is made to show. `cents` is the figure on it, or None where there is none, as with dashes."""
 
     text: str
     cents: int | None = None
 
 
-DARK: Final = Told("")
+DARK: Final = Shown("")
 """Nothing: the board's memory is being laid out."""
 
 
@@ -83,36 +83,36 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class BoardPacket:
     """One packet to a board."""
 
     data: bytes
     pause_seconds: float
     """So long the board takes no other after it."""
-    shows: Told | None = None
+    shows: Shown | None = None
     """What the board shows once it has the packet; None: what it showed before."""
     answer: Expected | None = None
     """None: it is not answered."""
 
 
-class Talk(Protocol):
+class BoardProtocol(Protocol):
     """What is said to one board, a packet a turn, so that nothing long is ever in the way of a newer figure.
 
     No line, no clock: time is passed in, in seconds. What a board shall show is only noted here; the next packet is
     made when its turn has come, from the newest. A silent board goes on being told, and its silence is a fault.
     """
 
-    def show_amount(self, amount: Amount) -> Told: ...
+    def show_amount(self, amount: Amount) -> Shown: ...
 
-    def show_pending(self, pending: Pending) -> Told: ...
+    def show_pending(self, pending: Pending) -> Shown: ...
 
-    def announce(self, win: Win) -> Told:
+    def announce(self, win: Win) -> Shown:
         """Takes the board over until it is told something else."""
 
-    def blank(self) -> Told:
+    def blank(self) -> Shown:
         """Dashes: no figure can be vouched for."""
 
-    def show_test(self) -> Told: ...
+    def show_test(self) -> Shown: ...
 
     @property
     def due_at(self) -> float:
@@ -129,7 +129,7 @@ class Talk(Protocol):
     @property
     def fault(self) -> str | None: ...
 
-    def next(self, now: float) -> Saying: ...
+    def next(self, now: float) -> BoardPacket: ...
 
     def heard(self, answer: bytes | None, now: float) -> bool:
         """What came back, after each packet. True if by that the board says itself that it shows what it was told."""

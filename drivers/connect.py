@@ -5,10 +5,10 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import assert_never
 
-from drivers.alpha import AlphaTalk
-from drivers.board import Known, Saying, Talk
+from drivers.alpha import AlphaProtocol
+from drivers.board import BoardPacket, BoardProtocol, Known
 from drivers.ed400 import Ed400Talk
-from drivers.icpdas import IcpDasTalk
+from drivers.icpdas import IcpDasProtocol
 from drivers.line import Line, Lines
 from drivers.wiring import ResolvedWiring
 
@@ -16,7 +16,7 @@ from drivers.wiring import ResolvedWiring
 class Board:
     """One board on its line: the talk with it, at its own pace. A call ends within seconds, or in DriverError."""
 
-    def __init__(self, line: Line, talk: Talk) -> None:
+    def __init__(self, line: Line, talk: BoardProtocol) -> None:
         self._line = line
         self._loop = asyncio.get_running_loop()
         self._ready_at = self._loop.time()
@@ -36,7 +36,7 @@ class Board:
 
         return self._line.turns.turn(is_urgent)
 
-    async def say(self, saying: Saying) -> bool:
+    async def say(self, saying: BoardPacket) -> bool:
         """True if by its answer the board says that it shows what it was told."""
         answer = None
         try:
@@ -68,13 +68,13 @@ async def connect(wiring: ResolvedWiring, lines: Lines, known: Known) -> Board:
     return Board(await lines.take(wiring), talk(wiring, known))
 
 
-def talk(wiring: ResolvedWiring, known: Known) -> Talk:
+def talk(wiring: ResolvedWiring, known: Known) -> BoardProtocol:
     match wiring.protocol:
         case "alpha":
-            return AlphaTalk(wiring, known)
+            return AlphaProtocol(wiring, known)
         case "ed400":
             return Ed400Talk(wiring)
         case "icpdas":
-            return IcpDasTalk(wiring, known)
+            return IcpDasProtocol(wiring, known)
         case _:
             assert_never(wiring.protocol)

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, Self
 
-from drivers.board import REFRESH_SECONDS, SAYINGS, Saying, Told
-from drivers.numeric import NumericTalk
+from drivers.board import REFRESH_SECONDS, SAYINGS, BoardPacket, Shown
+from drivers.numeric import NumericProtocol
 from drivers.wiring import ResolvedWiring
 
 PACE_SECONDS: Final = 0.1
@@ -33,7 +33,7 @@ class Frame:
         return cls(address.decode("ascii"), shown.decode("ascii"))
 
 
-class Ed400Talk(NumericTalk):
+class Ed400Talk(NumericProtocol):
     """Told, and told again."""
 
     def __init__(self, wiring: ResolvedWiring) -> None:
@@ -57,15 +57,15 @@ class Ed400Talk(NumericTalk):
     def fault(self) -> None:
         return None
 
-    def next(self, now: float) -> Saying:  # noqa: ARG002  nothing here depends on it
-        return Saying(Frame(self._wiring.address, self._told.text).to_bytes(), PACE_SECONDS, shows=self._told)
+    def next(self, now: float) -> BoardPacket:  # noqa: ARG002  nothing here depends on it
+        return BoardPacket(Frame(self._wiring.address, self._told.text).to_bytes(), PACE_SECONDS, shows=self._told)
 
     def heard(self, answer: bytes | None, now: float) -> bool:  # noqa: ARG002  it never answers
         self._said += 1
         self._due_at = now + (REFRESH_SECONDS if self.sure else 0.0)
         return False
 
-    def _tell(self, told: Told) -> Told:
+    def _tell(self, told: Shown) -> Shown:
         self._due_at, self._said = 0.0, 0
         return super()._tell(told)
 

@@ -10,8 +10,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final, Self
 
-from drivers.board import REFRESH_SECONDS, Expected, Known, Saying, Told
-from drivers.numeric import NumericTalk
+from drivers.board import REFRESH_SECONDS, BoardPacket, Expected, Known, Shown
+from drivers.numeric import NumericProtocol
 from drivers.wiring import ResolvedWiring
 
 PACE_SECONDS: Final = 0.1
@@ -92,7 +92,7 @@ def _read(lead: bytes, data: bytes) -> tuple[str, str]:
     return address.decode("ascii"), text.decode("ascii")
 
 
-class IcpDasTalk(NumericTalk):
+class IcpDasProtocol(NumericProtocol):
     """Every command is answered, and the answer to a figure proves that it is on view.
 
     A meter that does not answer may still hear: it goes on being told, digits and who controls them by turns.
@@ -132,12 +132,12 @@ class IcpDasTalk(NumericTalk):
             return "the meter does not let the host control its digits"
         return f"the meter calls {self._refused.removeprefix(SHOW)!r} invalid"
 
-    def next(self, now: float) -> Saying:
+    def next(self, now: float) -> BoardPacket:
         text = HOST_CONTROL if self._control_due else SHOW + self._told.text
         self._unanswered.append((now, text))
         data = Command(self._wiring.address, text).to_bytes()
         shows = None if self._control_due else self._told
-        return Saying(data, PACE_SECONDS, shows, Expected(CR, ANSWER_BYTES, self._is_mine))
+        return BoardPacket(data, PACE_SECONDS, shows, Expected(CR, ANSWER_BYTES, self._is_mine))
 
     def heard(self, answer: bytes | None, now: float) -> bool:
         self._said += not self._control_due
@@ -182,7 +182,7 @@ class IcpDasTalk(NumericTalk):
         except BadFrameError:
             return False
 
-    def _tell(self, told: Told) -> Told:
+    def _tell(self, told: Shown) -> Shown:
         self._due_at, self._said, self._proved = 0.0, 0, False
         if self._known.silent:
             self._control_due = False

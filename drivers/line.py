@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import serialx
 
 from drivers.board import DriverError, Expected, PortBusyError
-from drivers.turns import Turns
+from drivers.protocol import Turns
 from drivers.wiring import LineFormat, ResolvedWiring
 
 OPEN_SECONDS: Final = 3.0

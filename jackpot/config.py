@@ -17,9 +17,9 @@ import msgspec
 from msgspec import Struct
 
 from drivers.wiring import LineFormat, ProtocolName, Wiring, clashes
+from jackpot.daemon.service_manager import ServiceManager
 from jackpot.errors import UserError
 from jackpot.link.parameters import Parameters, Reading
-from jackpot.notify import ServiceManager
 from jackpot.rules.megalink import ALL_GAMES, GAMES
 
 STALE_SECONDS_MAX = 60

@@ -7,7 +7,7 @@ class UserError(Exception):
     exit_code = 2
 
 
-class CheckFailed(UserError):
+class CheckFailedError(UserError):
     """A check that was asked for did not hold. Exit code 1."""
 
     exit_code = 1

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from jackpot.floor.table import TableController
-from jackpot.wire.broker import Broker
+from jackpot.mqtt.broker import Broker
 
 HOLDER = Path("/root/safe/jackpot-pki/tables/holders/UTH-01")
 EVENT_KEY = Path("/etc/jackpot/secrets/UTH-01.event-key")

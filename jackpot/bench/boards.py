@@ -9,16 +9,16 @@ from time import perf_counter
 from typing import Any
 
 from drivers.alpha_layout import Layout
-from drivers.board import Told
+from drivers.board import Shown
 from drivers.emulator import EmulatedPort
 from drivers.emulator.boards import AlphaSign
 from drivers.line import wire_seconds
 from drivers.wiring import Wiring
 from jackpot.bench.ground import Ground, daemon, link_name, table_name
 from jackpot.bench.run import Say, load_tables
+from jackpot.contract import topics
 from jackpot.errors import UserError
-from jackpot.wire import topics
-from jackpot.wire.mqtt import Connection, Message
+from jackpot.mqtt.client import Connection, Message
 
 BAUD = 9600
 WIDTH = 14
@@ -77,7 +77,7 @@ def _found(kind: str, ordered: list[float], wire_ms: float, say: Say) -> dict[st
 def _packet_bytes(cents: int) -> int:
     """Of the packet that is really sent."""
     layout = Layout(Wiring("alpha", "/dev/null", width=WIDTH).resolved())
-    return len(layout.saying(layout.meter(Told(str(cents))), None).data)
+    return len(layout.saying(layout.meter(Shown(str(cents))), None).data)
 
 
 def _port(at: Ground, kind: str) -> Path:

@@ -14,8 +14,8 @@ import uvloop
 
 from jackpot.bench.ground import Ground, table_name
 from jackpot.bench.load import Load, LoadTable
-from jackpot.wire import topics
-from jackpot.wire.mqtt import Broker, Connection, Message
+from jackpot.contract import topics
+from jackpot.mqtt.client import Broker, Connection, Message
 
 ROOT = "echoed/v1"
 LINK = "link-00"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from jackpot.embedded import EmbeddedBroker, EmbeddedPostgres
 from jackpot.errors import UserError
-from jackpot.wire.mqtt import Broker
+from jackpot.mqtt.client import Broker
 
 MOSQUITTO = "/usr/sbin/mosquitto"
 MOSQUITTO_CONF = """

@@ -13,17 +13,17 @@ from typing import Any
 import asyncpg
 
 from jackpot.bench.load import LoadTable
-from jackpot.desk import Desk
+from jackpot.daemon.batch_attempt import IncomingEvent, PendingCommand
+from jackpot.daemon.batch_processor import BatchProcessor
 from jackpot.ledger import lease, load
 from jackpot.ledger.connection import connect_writer
-from jackpot.ledger.load import Kept
+from jackpot.ledger.load import RecordedEvent
 from jackpot.ledger.post import Batch, statement_of
 from jackpot.ledger.record import Head
 from jackpot.link.commands import LinkOpened, TablesConfigured, parameters_document
 from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
-from jackpot.link.state import LinkState, Past
-from jackpot.sitting import Arrival, Order
+from jackpot.link.state import ClosedHistory, LinkState
 
 SCRATCH = """
 CREATE SCHEMA IF NOT EXISTS bench;
@@ -115,7 +115,7 @@ async def _decided(url: str, events: int, batch_size: int) -> AsyncIterator[tupl
             raise RuntimeError(f"link {link} is taken")
         head, state, _ = await load.load(connection, link)
         recorder = _Recorder(head, state)
-        desk = Desk(
+        processor = BatchProcessor(
             link,
             recorder,
             _Nowhere(),
@@ -123,21 +123,21 @@ async def _decided(url: str, events: int, batch_size: int) -> AsyncIterator[tupl
             gaming_day=GamingDay.of("UTC", "06:00"),
             clock=lambda: dt.datetime.now(dt.UTC),
         )
-        await desk.open()
+        await processor.open()
         described = [{"id": table.table, "game": "ultimate-texas-holdem", "positions": 7} for table in tables]
         by = {"by": "bench", "reason": "bench"}
         for command in (
             LinkOpened(id=str(uuid.uuid4()), **by, parameters=parameters_document(Parameters())),
             TablesConfigured(id=str(uuid.uuid4()), **by, tables=described),
         ):
-            await desk.serve([Order(command, asyncio.get_running_loop().create_future())])
+            await processor.serve([PendingCommand(command, asyncio.get_running_loop().create_future())])
         for statement, arguments in recorder.statements:
             await connection.fetchval(statement, *arguments)
         recorder.statements.clear()
         in_turn = itertools.islice(itertools.cycle(tables), events)
-        arrivals = [Arrival(table.table, table.next()) for table in in_turn]
+        arrivals = [IncomingEvent(table.table, table.next()) for table in in_turn]
         for start in range(0, events, batch_size):
-            await desk.serve([*arrivals[start : start + batch_size]])
+            await processor.serve([*arrivals[start : start + batch_size]])
         yield connection, recorder.statements
     finally:
         await connection.close()
@@ -153,11 +153,11 @@ class _Recorder:
     async def load(self) -> tuple[Head, LinkState, int]:
         return self._head, self._state, 0
 
-    async def kept(self, ids: object) -> dict[str, Kept]:  # noqa: ARG002 the desk's protocol
+    async def kept(self, ids: object) -> dict[str, RecordedEvent]:  # noqa: ARG002 the desk's protocol
         return {}
 
-    async def past(self, rounds: object, awards: object) -> Past:  # noqa: ARG002 the desk's protocol
-        return Past()
+    async def past(self, rounds: object, awards: object) -> ClosedHistory:  # noqa: ARG002 the desk's protocol
+        return ClosedHistory()
 
     async def next_seqs(self, tables: object) -> dict[str, int]:  # noqa: ARG002 the desk's protocol
         return {}

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from jackpot.wire import topics
-from jackpot.wire.mqtt import Broker, Connection, Message
+from jackpot.contract import topics
+from jackpot.mqtt.client import Broker, Connection, Message
 
 POSITIONS = 7
 

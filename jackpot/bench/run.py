@@ -11,9 +11,9 @@ from jackpot.bench import limits
 from jackpot.bench.echo import echo_load
 from jackpot.bench.ground import Daemon, Ground, daemon, link_name, table_name
 from jackpot.bench.load import Load, LoadTable, Measured
+from jackpot.contract import topics
 from jackpot.errors import UserError
-from jackpot.wire import topics
-from jackpot.wire.mqtt import Connection, Message
+from jackpot.mqtt.client import Connection, Message
 
 TABLES = 40
 WINDOW = 32

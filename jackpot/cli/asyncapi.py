@@ -2,7 +2,7 @@ import json
 
 import typer
 
-from jackpot.wire.asyncapi import document
+from jackpot.contract.asyncapi import document
 
 
 def command() -> None:

@@ -10,8 +10,8 @@ import typer
 from jackpot import metrics
 from jackpot.cli.serving import ListenOption, tell_prometheus
 from jackpot.config import service_manager
-from jackpot.wire.broker_log import BrokerFiles, BrokerLog, Refusal
-from jackpot.wire.log_queue import LogQueue
+from jackpot.mqtt.broker_log import BrokerFiles, BrokerLog, Refusal
+from jackpot.mqtt.log_queue import LogQueue
 
 LOOK_EVERY_S = 0.2
 SHOWN_A_SECOND_MAX = 100

@@ -9,12 +9,12 @@ from typing import Final
 import typer
 from rich.text import Text
 
+from jackpot.cli.checks import Finding, Verdict, examine
 from jackpot.cli.common import run
-from jackpot.cli.doctor import Finding, Verdict, examine
 from jackpot.cli.options import ConfigOption
 from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.config import Config, load
-from jackpot.errors import CheckFailed, UserError
+from jackpot.errors import CheckFailedError, UserError
 
 MARKS: Final = {Verdict.GOOD: ("✓", "green"), Verdict.ODD: ("!", "yellow"), Verdict.BAD: ("✗", "bold red")}
 
@@ -35,7 +35,7 @@ def command(config: ConfigOption, output: OutputOption = Output.TABLE) -> None:
     if output is Output.JSON:
         typer.echo(json.dumps({"passed": not failed, "findings": [asdict(finding) for finding in findings]}))
     if failed:
-        raise CheckFailed(f"{len(failed)} of {len(findings)} checks failed")
+        raise CheckFailedError(f"{len(failed)} of {len(findings)} checks failed")
     if output is Output.TABLE:
         typer.echo(f"{len(findings)} checks, none failed")
 

@@ -15,16 +15,16 @@ from jackpot.cli.common import open_ledger, run
 from jackpot.cli.options import ConfigOption, LinkOption, ReasonOption
 from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.config import Config, load
-from jackpot.errors import CheckFailed, UserError
-from jackpot.finance.day_head import Finder
+from jackpot.embedded.servers import heads_file
+from jackpot.errors import CheckFailedError, UserError
+from jackpot.finance.reconciliation.day_head import Finder
 from jackpot.ledger.heads import keeping
 from jackpot.ledger.heads.collection import Collection, LinkHeads, collect
 from jackpot.ledger.heads.file import HeadsFile, find
-from jackpot.ledger.heads.form import Acceptance, HeadNotTrue, SignedHead, fingerprint, load_public_key, new_key
+from jackpot.ledger.heads.form import Acceptance, HeadMismatchError, SignedHead, fingerprint, load_public_key, new_key
 from jackpot.ledger.record import Head
-from jackpot.people.audit import TERMINAL, Doer, note
+from jackpot.people.audit import TERMINAL, Actor, note
 from jackpot.pki import files
-from jackpot.servers import heads_file
 
 command = typer.Typer(
     add_completion=False,
@@ -72,8 +72,8 @@ def check(
     """Check every signature, that none is missing and no two tell different stories; show the newest of each link."""
     try:
         found = told_by(files_, key)
-    except HeadNotTrue as error:
-        raise CheckFailed(f"the signed heads are not true: {error}") from error
+    except HeadMismatchError as error:
+        raise CheckFailedError(f"the signed heads are not true: {error}") from error
     if output is Output.JSON:
         typer.echo(json.dumps(document(found)))
     else:
@@ -85,7 +85,7 @@ def check(
         for line in remarks(found):
             typer.echo(line)
     if not len(found):
-        raise CheckFailed(f"there is no head in {', '.join(files_)}; nothing is proved")
+        raise CheckFailedError(f"there is no head in {', '.join(files_)}; nothing is proved")
     if output is Output.TABLE:
         typer.echo(f"{len(found)} heads are true")
 
@@ -107,7 +107,7 @@ def accept(config: ConfigOption, link: LinkOption, reason: ReasonOption) -> None
 
 async def _accept(config: Config, file: HeadsFile, link: str, reason: str) -> tuple[int, Head]:
     signed = list(file.of(link))
-    doer = Doer(f"{getpass.getuser()} (terminal)", TERMINAL)
+    actor = Actor(f"{getpass.getuser()} (terminal)", TERMINAL)
     async with open_ledger(config) as ledger:
         async with ledger.reader() as connection:
             if not signed or await keeping.holds(connection, signed[0]):
@@ -118,10 +118,10 @@ async def _accept(config: Config, file: HeadsFile, link: str, reason: str) -> tu
             since = await _last_shared(connection, signed)
         head = Head(n=row["n"], chain=row["chain"], at=row["at"])
         given_up = sum(one.n > since for one in signed)
-        async with ledger.engine.begin() as deed:
+        async with ledger.engine.begin() as audit_entry:
             detail = {"n": head.n, "since": since, "given_up": given_up, "reason": reason}
-            await note(deed, doer, "heads.accepted", link, **detail)
-            file.keep(link, head, dt.datetime.now(dt.UTC), accepts=Acceptance(since, doer.name, reason))
+            await note(audit_entry, actor, "heads.accepted", link, **detail)
+            file.keep(link, head, dt.datetime.now(dt.UTC), accepts=Acceptance(since, actor.name, reason))
     return given_up, head
 
 

@@ -4,10 +4,10 @@ import typer
 
 from jackpot.cli.options import ConfigOption
 from jackpot.config import Config, load
+from jackpot.embedded.servers import database
 from jackpot.ledger import migrate
 from jackpot.ledger.connection import create_engine
 from jackpot.ledger.errors import unreachable
-from jackpot.servers import database
 
 
 def command(config: ConfigOption) -> None:

@@ -13,9 +13,9 @@ from rich.table import Table
 from jackpot.cli.options import ConfigOption
 from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.config import load
-from jackpot.errors import CheckFailed, UserError
+from jackpot.embedded.servers import secret
+from jackpot.errors import CheckFailedError, UserError
 from jackpot.pki import Issued, Kind, Site, doors, files, scram
-from jackpot.servers import secret
 
 command = typer.Typer(
     add_completion=False,
@@ -93,7 +93,7 @@ def list_issued(
     else:
         _show(found)
     if expiring is not None and found:
-        raise CheckFailed(f"{len(found)} certificates end within {expiring} days; issue them again")
+        raise CheckFailedError(f"{len(found)} certificates end within {expiring} days; issue them again")
 
 
 def _document(issued: Issued) -> dict[str, Any]:

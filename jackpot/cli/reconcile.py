@@ -17,15 +17,15 @@ from jackpot.cli.heads import HeadsKeyOption, HeadsOption, finder, require_both
 from jackpot.cli.options import ConfigOption
 from jackpot.cli.output import Page
 from jackpot.config import Config, load
-from jackpot.errors import CheckFailed, UserError
-from jackpot.finance.amounts import cents, grouped
-from jackpot.finance.day_head import Finder
-from jackpot.finance.forms import render
-from jackpot.finance.read_day import reconcile
-from jackpot.finance.reconciliation import Reconciliation
-from jackpot.finance.sheets import METERS, Cell, Money, Sheet, sheets
+from jackpot.embedded.servers import heads_file
+from jackpot.errors import CheckFailedError, UserError
+from jackpot.finance.reconciliation.data import Reconciliation
+from jackpot.finance.reconciliation.day_head import Finder
+from jackpot.finance.reconciliation.export import render
+from jackpot.finance.reconciliation.read_day import reconcile
+from jackpot.finance.reconciliation.sheets import METERS, Cell, Money, Sheet, sheets
+from jackpot.formatting.money import cents, grouped
 from jackpot.link.gaming_day import GamingDay
-from jackpot.servers import heads_file
 
 WIDTH_IN_FILE = 160
 
@@ -62,7 +62,7 @@ def command(
         _show(reconciled, Console(file=page, width=WIDTH_IN_FILE))
         write_out(page.getvalue().encode(), out)
     if not reconciled.balanced:
-        raise CheckFailed(f"gaming day {day} does not balance: {'; '.join(reconciled.problems)}")
+        raise CheckFailedError(f"gaming day {day} does not balance: {'; '.join(reconciled.problems)}")
 
 
 def _own_heads(config: Config) -> Finder | None:

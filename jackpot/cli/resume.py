@@ -1,5 +1,5 @@
+from jackpot.cli.commands import give_order, identity
 from jackpot.cli.options import ConfigOption, LinkOption, ReasonOption
-from jackpot.cli.orders import give_order, identity
 from jackpot.link.commands import LinkResumed
 
 

@@ -6,7 +6,7 @@ import uvloop
 from jackpot import logs
 from jackpot.cli.options import ConfigOption
 from jackpot.config import load
-from jackpot.service import serve
+from jackpot.daemon.service import serve
 
 
 def command(config: ConfigOption) -> None:

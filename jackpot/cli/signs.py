@@ -23,18 +23,19 @@ from drivers.connect import connect
 from drivers.emulator import EmulatedPort, Faults, emulate, render, save_png
 from drivers.line import Lines
 from drivers.wiring import ProtocolName, Wiring, is_shared
-from jackpot import certificates, logs
+from jackpot import logs
 from jackpot.cli.options import ConfigOption
 from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.cli.serving import ListenOption, tell_prometheus
 from jackpot.config import Config, load, service_manager
 from jackpot.embedded import default_data_dir
-from jackpot.errors import CheckFailed, UserError
-from jackpot.servers import configured_broker
+from jackpot.embedded.servers import configured_broker
+from jackpot.errors import CheckFailedError, UserError
+from jackpot.pki import expiry
 from jackpot.signs import BoardAgent, Entry, JsonLinesHistory, SignBoard
 from jackpot.signs.configured import sign_board
+from jackpot.signs.feed import Feed
 from jackpot.signs.history import answer, boards
-from jackpot.wire.feed import Feed
 
 command = typer.Typer(
     add_completion=False,
@@ -75,7 +76,7 @@ def drive(
     logs.set_up()
     found = load(config)
     tell_prometheus(listen)
-    certificates.measure(found)
+    expiry.measure(found)
     _run(_drive(found, history_folder(state)))
 
 
@@ -134,9 +135,11 @@ async def _show_test(sign: SignBoard, seconds: float, history: JsonLinesHistory)
         finally:
             driver.close()
     except PortBusyError as error:
-        raise CheckFailed(f"{sign.id}: {error}; stop the program that drives it first, then start it again") from error
+        raise CheckFailedError(
+            f"{sign.id}: {error}; stop the program that drives it first, then start it again"
+        ) from error
     except (DriverError, TimeoutError) as error:
-        raise CheckFailed(f"{sign.id}: {str(error) or 'too slow'}") from error
+        raise CheckFailedError(f"{sign.id}: {str(error) or 'too slow'}") from error
 
 
 @command.command("history")
@@ -161,7 +164,7 @@ def tell_history(
         for name, entry in parts.items():
             typer.echo(f"  {name:9} {_line(name, entry)}")
     if found.told is None:
-        raise CheckFailed(f"nothing was told to {board} by {_clock(moment)}")
+        raise CheckFailedError(f"nothing was told to {board} by {_clock(moment)}")
 
 
 def _moment(text: str | None, now: datetime) -> datetime:

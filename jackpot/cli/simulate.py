@@ -12,11 +12,11 @@ from rich.table import Table
 from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.config import load
 from jackpot.errors import UserError
-from jackpot.finance.amounts import cents as amount
-from jackpot.finance.amounts import grouped
-from jackpot.finance.outlook import Floor, Outlook
-from jackpot.finance.plot import area, bar, highest_mean, histogram
-from jackpot.finance.simulation import Played, simulate
+from jackpot.finance.economics.expected_value import Floor, Outlook
+from jackpot.finance.economics.plot import area, bar, highest_mean, histogram
+from jackpot.finance.economics.simulation import Played, simulate
+from jackpot.formatting.money import cents as amount
+from jackpot.formatting.money import grouped
 from jackpot.link.parameters import Parameters
 from jackpot.rules.megalink import Rank
 

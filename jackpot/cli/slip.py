@@ -11,9 +11,9 @@ import typer
 from jackpot.cli.common import open_ledger, run, write_out
 from jackpot.cli.options import ConfigOption
 from jackpot.config import Config, load
-from jackpot.finance.read_slip import read_slip
-from jackpot.finance.slip import Slip
-from jackpot.finance.slip_text import as_text
+from jackpot.finance.slips.as_text import as_text
+from jackpot.finance.slips.data import Slip
+from jackpot.finance.slips.reading import read_slip
 
 
 class Output(StrEnum):
@@ -36,7 +36,7 @@ def command(
             write_out(msgspec.json.encode(slip) + b"\n", out)
         case Output.PDF:
             # Large, and loaded only when it is asked for.
-            write_out(importlib.import_module("jackpot.finance.slip_pdf").as_pdf(slip), out)
+            write_out(importlib.import_module("jackpot.finance.slips.as_pdf").as_pdf(slip), out)
 
 
 async def slip_from_ledger(config: Config, award: str) -> Slip:

@@ -12,13 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from jackpot.cli.common import open_ledger, run
+from jackpot.cli.health import Health, LinkHealth, look
 from jackpot.cli.options import ConfigOption
 from jackpot.cli.output import Output, OutputOption
-from jackpot.cli.vitals import LinkVitals, Vitals, look
 from jackpot.config import Config, load
-from jackpot.console.read.floor import TableNow
-from jackpot.errors import CheckFailed
-from jackpot.finance.amounts import cents, grouped
+from jackpot.errors import CheckFailedError
+from jackpot.formatting.money import cents, grouped
+from jackpot.ledger.read.floor import TableNow
 
 EVERY_S: Final = 1.0
 
@@ -39,15 +39,15 @@ def command(
     else:
         Console().print(_picture(vitals, None))
     if vitals.alarms:
-        raise CheckFailed(f"not all is well: {len(vitals.alarms)} of the above")
+        raise CheckFailedError(f"not all is well: {len(vitals.alarms)} of the above")
 
 
-async def _once(config: Config) -> Vitals:
+async def _once(config: Config) -> Health:
     async with open_ledger(config) as ledger:
         return await look(ledger.engine, config.http)
 
 
-async def _watch(config: Config, output: Output) -> Vitals:
+async def _watch(config: Config, output: Output) -> Health:
     """For ever; a program reads one document a line."""
     async with open_ledger(config) as ledger:
         before = await look(ledger.engine, config.http)
@@ -62,7 +62,7 @@ async def _watch(config: Config, output: Output) -> Vitals:
                 before = vitals
 
 
-def _print_json(vitals: Vitals) -> None:
+def _print_json(vitals: Health) -> None:
     sys.stdout.write(msgspec.json.encode(vitals.document()).decode() + "\n")
     sys.stdout.flush()
 
@@ -70,7 +70,7 @@ def _print_json(vitals: Vitals) -> None:
 # -- for people -----------------------------------------------------------------------------------------------------
 
 
-def _picture(vitals: Vitals, before: Vitals | None) -> RenderableType:
+def _picture(vitals: Health, before: Health | None) -> RenderableType:
     daemon = Text.assemble(
         ("● ready" if vitals.ready else "○ not ready", "green" if vitals.ready else "bold red"),
         f"  daemon {vitals.listen}  {vitals.at:%Y-%m-%d %H:%M:%S}Z",
@@ -80,7 +80,7 @@ def _picture(vitals: Vitals, before: Vitals | None) -> RenderableType:
     return Group(daemon, *links, Text(), *alarms)
 
 
-def _link(link: LinkVitals, vitals: Vitals, before: Vitals | None) -> Text:
+def _link(link: LinkHealth, vitals: Health, before: Health | None) -> Text:
     now = link.now
     books = (
         f"debits {grouped(link.debits_micros)} {'=' if link.balanced else '≠'} credits {grouped(link.credits_micros)}"
@@ -95,14 +95,14 @@ def _link(link: LinkVitals, vitals: Vitals, before: Vitals | None) -> Text:
     )
 
 
-def _rate(link: LinkVitals, vitals: Vitals, before: Vitals | None) -> str:
+def _rate(link: LinkHealth, vitals: Health, before: Health | None) -> str:
     if before is None:
         return ""
     earlier = next((other.now.n for other in before.links if other.now.link == link.now.link), link.now.n)
     return f", {(link.now.n - earlier) / (vitals.at - before.at).total_seconds():.0f}/s"
 
 
-def _tables(link: LinkVitals, vitals: Vitals) -> Table:
+def _tables(link: LinkHealth, vitals: Health) -> Table:
     grid = Table("table", "phase", "wagers", "hands", "round", "last heard", box=None, padding=(0, 2, 0, 0))
     for table in link.now.tables:
         grid.add_row(table.id, *_round(table), _heard(table, vitals))
@@ -115,7 +115,7 @@ def _round(table: TableNow) -> tuple[str, str, str, str]:
     return (table.round.phase, str(table.round.wagers), str(table.round.hands), table.round.id)
 
 
-def _heard(table: TableNow, vitals: Vitals) -> str:
+def _heard(table: TableNow, vitals: Health) -> str:
     if table.last_event is None:
         return "never"
     seconds = max(0.0, (vitals.at - table.last_event.at).total_seconds())

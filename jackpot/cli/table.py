@@ -8,8 +8,8 @@ from typing import Annotated, Final
 import typer
 
 from jackpot.cli.output import Output, OutputOption
-from jackpot.cli.seat import Hand, Seat, cards_of, event_of, game_of, new_round, play
-from jackpot.errors import CheckFailed
+from jackpot.cli.table_session import Hand, TableSession, cards_of, event_of, game_of, new_round, play
+from jackpot.errors import CheckFailedError
 from jackpot.floor.deck import deal
 
 command = typer.Typer(
@@ -42,7 +42,7 @@ def seat(
     wait: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for an answer.")] = 10.0,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    context.obj = Seat(table, config, mqtt, link, event_id, seq, wait, output)
+    context.obj = TableSession(table, config, mqtt, link, event_id, seq, wait, output)
 
 
 # -- the commands ---------------------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def show_state(context: typer.Context) -> None:
 
     async def look(hand: Hand) -> None:
         if hand.table.state is None:
-            raise CheckFailed(
+            raise CheckFailedError(
                 f"link {hand.table.link} has said nothing about {hand.table.table}; are both names right?"
             )
         typer.echo(json.dumps(hand.table.state, indent=None if hand.output is Output.JSON else 2))
@@ -148,7 +148,9 @@ def pay_award(
     async def pay(hand: Hand) -> None:
         table = hand.table
         if round_ is None and not await table.until(lambda: award in table.awards, NOTICE_WITHIN_S):
-            raise CheckFailed(f"{award} is not announced to {table.table}: it is paid, or another table's; try --round")
+            raise CheckFailedError(
+                f"{award} is not announced to {table.table}: it is paid, or another table's; try --round"
+            )
         await hand.say("award.paid", round_ or table.awards[award]["round"], award=award)
 
     play(context, pay)
@@ -194,7 +196,7 @@ def play_round(
     multiplier: Multiplier = 1,
 ) -> None:
     """Play a whole round with one wager, from a shuffled deck or with the cards given, and pay what it wins."""
-    seat_: Seat = context.obj
+    seat_: TableSession = context.obj
     game = game_of(seat_)
     shuffled = deal(game, [position], random.SystemRandom())
     dealt = cards_of(cards) or [*shuffled.hands[position], *shuffled.community]

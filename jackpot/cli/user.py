@@ -19,7 +19,7 @@ from jackpot.cli.pki import event_key
 from jackpot.config import load
 from jackpot.errors import UserError
 from jackpot.people import accounts, tokens
-from jackpot.people.audit import TERMINAL, Doer
+from jackpot.people.audit import TERMINAL, Actor
 from jackpot.people.roles import Role
 
 command = typer.Typer(help="People who use the console, their passwords and tokens.", no_args_is_help=True)
@@ -123,12 +123,12 @@ def _vouched(config: Path, what: Callable[[AsyncEngine, AsyncEngine], Awaitable[
 
     try:
         return run(main())
-    except accounts.AccountRefused as error:
+    except accounts.AccountRefusedError as error:
         raise UserError(str(error)) from error
 
 
-def _doer() -> Doer:
-    return Doer(f"{getpass.getuser()} (terminal)", TERMINAL)
+def _doer() -> Actor:
+    return Actor(f"{getpass.getuser()} (terminal)", TERMINAL)
 
 
 def _new_password() -> str:

@@ -20,22 +20,22 @@ from jackpot.cli.heads import remarks as heads_remarks
 from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.cli.slip import slip_from_ledger
 from jackpot.config import Config, load
-from jackpot.errors import CheckFailed, UserError
-from jackpot.finance.slip import Slip, arithmetic, problems
+from jackpot.contract import codec
+from jackpot.contract.events import Event, TableEvent
+from jackpot.errors import CheckFailedError, UserError
+from jackpot.finance.slips.data import Slip, arithmetic, problems
 from jackpot.ledger.heads.collection import Collection, LinkHeads
-from jackpot.ledger.heads.form import HeadNotTrue
+from jackpot.ledger.heads.form import HeadMismatchError
 from jackpot.ledger.replay import Language
 from jackpot.ledger.verify import BreakError, Verified, links_in, verify
 from jackpot.link.changes import Decision
-from jackpot.link.events import Event, TableEvent
 from jackpot.link.gaming_day import GamingDay
 from jackpot.people import approvals
-from jackpot.wire import codec
 
 
 def _read(payload: bytes) -> TableEvent | None:
     event = codec.decode(payload)
-    return None if isinstance(event, codec.Unreadable) else event
+    return None if isinstance(event, codec.UnreadableEvent) else event
 
 
 def _answer(event: Event, decision: Decision) -> bytes:
@@ -71,13 +71,13 @@ def command(
     signed: Collection | None = None
     started = time.monotonic()
     done: list[Verified] = []
-    broken: BreakError | HeadNotTrue | None = None
+    broken: BreakError | HeadMismatchError | None = None
     try:
         signed = told_by(heads, heads_key or []) if heads else None
         if signed is not None:
             _add(kept, signed)
         done, broken = run(_walk(load(config), link, kept, signed))
-    except HeadNotTrue as error:
+    except HeadMismatchError as error:
         broken = error
     seconds = time.monotonic() - started
     if output is Output.JSON:
@@ -86,7 +86,7 @@ def command(
         _show(done, signed, seconds)
     if broken is not None:
         what = "the ledger is broken" if isinstance(broken, BreakError) else "the signed heads are not true"
-        raise CheckFailed(f"{what}: {broken}")
+        raise CheckFailedError(f"{what}: {broken}")
 
 
 def _check_award(award: str, config: Path | None, output: Output) -> None:
@@ -102,7 +102,7 @@ def _check_award(award: str, config: Path | None, output: Output) -> None:
     elif not found:
         typer.echo("\n".join([f"award {name} is right:", *(f"  {text}" for text in arithmetic(slip))]))
     if found:
-        raise CheckFailed(f"award {name} does not work out: {'; '.join(found)}")
+        raise CheckFailedError(f"award {name} does not work out: {'; '.join(found)}")
 
 
 def _slip_from(path: Path) -> Slip:
@@ -169,7 +169,7 @@ def _add(kept: dict[str, dict[int, bytes]], signed: Collection) -> None:
     for head in signed.standing():
         chain = bytes.fromhex(head.chain)
         if kept.setdefault(head.link, {}).setdefault(head.n, chain) != chain:
-            raise HeadNotTrue(f"link {head.link}, event {head.n}: the head that you kept is another")
+            raise HeadMismatchError(f"link {head.link}, event {head.n}: the head that you kept is another")
 
 
 def _progress() -> Progress:
@@ -183,7 +183,7 @@ def _advance(bar: Progress, task: TaskID, n: int) -> None:
 
 
 def _document(
-    done: list[Verified], broken: BreakError | HeadNotTrue | None, signed: Collection | None, seconds: float
+    done: list[Verified], broken: BreakError | HeadMismatchError | None, signed: Collection | None, seconds: float
 ) -> dict[str, Any]:
     link, n, what = (
         (broken.link, broken.n, broken.what) if isinstance(broken, BreakError) else (None, None, str(broken))

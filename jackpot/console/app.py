@@ -16,19 +16,19 @@ from starlette.exceptions import HTTPException
 
 import jackpot
 from jackpot.config import Config
-from jackpot.console.access import NotAllowed, NotSignedIn, PasswordMustChange, wants_page
-from jackpot.console.api import act, description, watch
+from jackpot.console.access import NotAllowedError, NotSignedInError, PasswordChangeRequiredError, wants_page
+from jackpot.console.api import actions, description, queries
 from jackpot.console.context import Console
+from jackpot.console.formatting import path
 from jackpot.console.headers import HEADERS, SecurityHeaders
-from jackpot.console.inputs import BadInput
+from jackpot.console.inputs import BadInputError
 from jackpot.console.limits import BodyLimit
-from jackpot.console.live import TooManyWatchers, Watchers
-from jackpot.console.pages import days, docs, entrance, facts, floor, is_api, people, proposals, sign, system
+from jackpot.console.live import TooManyWatchersError, Watchers
+from jackpot.console.pages import days, docs, facts, floor, is_api, login, people, proposals, sign, system
 from jackpot.console.render import STATIC, Renderer
-from jackpot.console.show import path
-from jackpot.finance.day_head import Finder
+from jackpot.finance.reconciliation.day_head import Finder
 from jackpot.link.gaming_day import GamingDay
-from jackpot.wire.feed import Feed
+from jackpot.signs.feed import Feed
 
 log = structlog.get_logger()
 
@@ -57,9 +57,9 @@ def create_app(
         gaming_day=GamingDay.of(config.gaming_day.timezone, config.gaming_day.starts_at),
         find_head=find_head,
     )
-    for pages in (system, sign, entrance, docs, floor, facts, days, proposals, people):
+    for pages in (system, sign, login, docs, floor, facts, days, proposals, people):
         app.include_router(pages.router)
-    for part in (watch, act):
+    for part in (queries, actions):
         app.include_router(part.router, prefix="/api", responses=description.RESPONSES)
     app.openapi = lambda: description.describe(app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
@@ -70,7 +70,7 @@ def create_app(
 
 
 def _say_what_is_wrong(app: FastAPI) -> None:
-    @app.exception_handler(NotSignedIn)
+    @app.exception_handler(NotSignedInError)
     async def not_signed_in(request: Request, _: Exception) -> Response:
         if is_api(request):
             return JSONResponse({"detail": "Sign in, or send a token."}, 401, {"WWW-Authenticate": "Bearer"})
@@ -78,13 +78,13 @@ def _say_what_is_wrong(app: FastAPI) -> None:
             return RedirectResponse(f"/login?next={path(request.url.path)}", 303)
         return _wrong(request, 401, "Sign in first.")
 
-    @app.exception_handler(PasswordMustChange)
+    @app.exception_handler(PasswordChangeRequiredError)
     async def password_must_change(request: Request, _: Exception) -> Response:
         if is_api(request):
             return _wrong(request, 403, "Choose a password of your own first, on the page /password.")
         return RedirectResponse("/password", 303)
 
-    @app.exception_handler(NotAllowed)
+    @app.exception_handler(NotAllowedError)
     async def not_allowed(request: Request, error: Exception) -> Response:
         return _wrong(request, 403, str(error))
 
@@ -99,11 +99,11 @@ def _say_what_is_wrong(app: FastAPI) -> None:
         problems = [f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}" for problem in found]
         return _wrong(request, 422, "; ".join(problems))
 
-    @app.exception_handler(BadInput)
+    @app.exception_handler(BadInputError)
     async def bad_input(request: Request, error: Exception) -> Response:
         return _wrong(request, 422, str(error))
 
-    @app.exception_handler(TooManyWatchers)
+    @app.exception_handler(TooManyWatchersError)
     async def too_many(request: Request, _: Exception) -> Response:
         return _wrong(request, 503, "Too many screens watch already; try again later.")
 

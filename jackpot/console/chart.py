@@ -4,7 +4,7 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Final
 
-from jackpot.console.read.history import Point
+from jackpot.ledger.read.history import Point
 
 WIDTH: Final = 1000
 HEIGHT: Final = 240

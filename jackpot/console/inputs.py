@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from fastapi import Path, Query, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
-from jackpot.console.show import MINUS
+from jackpot.console.formatting import MINUS
 from jackpot.link.commands import ADJUSTMENT_CENTS_MAX
 from jackpot.link.parameters import AMOUNT_CENTS_MAX, BASIS_POINTS, UNIT_CENTS_MAX, Reading
 from jackpot.people.roles import Role
@@ -103,7 +103,7 @@ class NewPassword(Input):
     password: Annotated[str, StringConstraints(min_length=1, max_length=256)]
 
 
-class BadInput(Exception):
+class BadInputError(Exception):
     """One line that says what is wrong with what was sent."""
 
 
@@ -116,7 +116,7 @@ def read(model: type[Model], fields: dict[str, Any]) -> Model:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = " ".join(str(part) for part in first["loc"]).replace("_", " ")
-        raise BadInput(f"{where.capitalize()}: {first['msg'][:1].lower()}{first['msg'][1:]}.") from error
+        raise BadInputError(f"{where.capitalize()}: {first['msg'][:1].lower()}{first['msg'][1:]}.") from error
 
 
 async def form(request: Request) -> dict[str, str]:
@@ -132,7 +132,7 @@ def cents_of(text: str) -> int:
     """1,234.5 is 123450. Raises BadInput for anything that could be read in two ways."""
     found = _AMOUNT.fullmatch(text.strip())
     if found is None:
-        raise BadInput(f"{text!r} is no amount such as 1,234.56.")
+        raise BadInputError(f"{text!r} is no amount such as 1,234.56.")
     sign, whole, part = found.groups()
     amount = int(whole.replace(",", "")) * 100 + int((part or "0").ljust(2, "0"))
     return -amount if sign in ("-", MINUS) else amount

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from fastapi.sse import ServerSentEvent
 
-from jackpot.wire.feed import Feed
+from jackpot.signs.feed import Feed
 
 PACE_S: Final = 0.2
 """At most five turns a second to one browser: the eye needs no more, and a burst costs nothing."""
@@ -19,7 +19,7 @@ AWARDS_KEPT: Final = 16
 WATCHERS_MAX: Final = 500
 
 
-class TooManyWatchers(Exception):
+class TooManyWatchersError(Exception):
     """The sign page is public: the number of open streams is bounded."""
 
 
@@ -40,7 +40,7 @@ class Watchers:
 
     def admit(self) -> None:
         if len(self._watchers) >= WATCHERS_MAX:
-            raise TooManyWatchers
+            raise TooManyWatchersError
 
     async def watch(
         self, link: str | None = None, still_allowed: Callable[[], Awaitable[bool]] = always

@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from jackpot.console import show
+from jackpot.console import formatting
 from jackpot.people.accounts import TO_BE_CONFIRMED
-from jackpot.people.roles import May
+from jackpot.people.roles import Permission
 
 if TYPE_CHECKING:
     from jackpot.console.access import Visitor
@@ -25,26 +25,26 @@ STATIC: Final = Path(str(files("jackpot.console").joinpath("static")))
 class Place:
     path: str
     label: str
-    permission: May
+    permission: Permission
 
 
 NAVIGATION: Final = (
-    Place("/", "Floor", May.WATCH),
-    Place("/tables", "Tables", May.WATCH),
-    Place("/awards", "Awards", May.SEE_AWARDS),
-    Place("/journals", "Journals", May.SEE_MONEY),
-    Place("/days", "Day", May.SEE_MONEY),
-    Place("/adjustments", "Adjustments", May.SEE_MONEY),
-    Place("/parameters", "Parameters", May.SEE_MONEY),
-    Place("/quarantine", "Quarantine", May.SEE_EVENTS),
-    Place("/audit", "Audit", May.SEE_AUDIT),
-    Place("/people", "People", May.SEE_PEOPLE),
+    Place("/", "Floor", Permission.WATCH),
+    Place("/tables", "Tables", Permission.WATCH),
+    Place("/awards", "Awards", Permission.SEE_AWARDS),
+    Place("/journals", "Journals", Permission.SEE_MONEY),
+    Place("/days", "Day", Permission.SEE_MONEY),
+    Place("/adjustments", "Adjustments", Permission.SEE_MONEY),
+    Place("/parameters", "Parameters", Permission.SEE_MONEY),
+    Place("/quarantine", "Quarantine", Permission.SEE_EVENTS),
+    Place("/audit", "Audit", Permission.SEE_AUDIT),
+    Place("/people", "People", Permission.SEE_PEOPLE),
 )
 
 
 class Renderer:
     def __init__(self, timezone: str) -> None:
-        clock = show.Clock(ZoneInfo(timezone))
+        clock = formatting.Clock(ZoneInfo(timezone))
         self._environment = Environment(
             loader=PackageLoader("jackpot.console"),
             autoescape=True,
@@ -54,20 +54,20 @@ class Renderer:
             auto_reload=False,
         )
         self._environment.filters |= {
-            "cents": show.cents,
-            "micros": show.micros,
-            "percent": show.percent,
-            "words": show.words,
-            "game": show.game,
-            "card": show.card,
-            "path": show.path,
-            "pretty": show.pretty,
+            "cents": formatting.cents,
+            "micros": formatting.micros,
+            "percent": formatting.percent,
+            "words": formatting.words,
+            "game": formatting.game,
+            "card": formatting.card,
+            "path": formatting.path,
+            "pretty": formatting.pretty,
             "time": clock.time,
             "moment": clock.moment,
             "short": clock.short,
         }
         self._environment.globals |= {
-            "May": May,
+            "May": Permission,
             "to_be_confirmed": TO_BE_CONFIRMED,
             "static": _static,
             "timezone": timezone,

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
+from jackpot.contract import topics
 from jackpot.floor.table import TableController
 from jackpot.floor.tally import Tally
-from jackpot.wire import topics
-from jackpot.wire.broker import Broker
-from jackpot.wire.mqtt import Message
-from jackpot.wire.session import Session
+from jackpot.mqtt.broker import Broker
+from jackpot.mqtt.client import Message
+from jackpot.mqtt.session import Session
 
 REPORT_SECONDS_MAX = 5
 

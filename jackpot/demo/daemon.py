@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from jackpot import probe
 from jackpot.config import Config
+from jackpot.daemon import probe
 from jackpot.demo.place import Place, command
 from jackpot.errors import UserError
 

@@ -13,8 +13,8 @@ from jackpot.demo import words
 from jackpot.demo.news import Item
 from jackpot.demo.place import BOARD_WIDTH
 from jackpot.demo.stage import Stage
-from jackpot.finance.amounts import grouped
 from jackpot.floor.dealer import Dealer, Sight
+from jackpot.formatting.money import grouped
 from jackpot.rules.cards import RANKS
 from jackpot.rules.megalink import SHARE_PERCENT, Rank
 

@@ -13,8 +13,8 @@ from jackpot.demo.place import BY_HAND, Place
 from jackpot.floor.dealer import Dealer
 from jackpot.floor.tally import Tally
 from jackpot.link.gaming_day import GamingDay
+from jackpot.mqtt.broker import Broker
 from jackpot.rules.megalink import Rank
-from jackpot.wire.broker import Broker
 
 WINDOW_S: Final = 10.0
 LUCKY_EVERY_S: Final = 6.0

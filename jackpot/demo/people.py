@@ -7,7 +7,7 @@ from typing import Final
 
 from jackpot.ledger.connection import create_engine
 from jackpot.people import accounts
-from jackpot.people.audit import TERMINAL, Doer
+from jackpot.people.audit import TERMINAL, Actor
 from jackpot.people.roles import Role
 
 LOGINS: Final = {
@@ -18,7 +18,7 @@ LOGINS: Final = {
 }
 """Two of them are needed to change money: one proposes, another approves."""
 
-_DEMO: Final = Doer("demo (terminal)", TERMINAL)
+_DEMO: Final = Actor("demo (terminal)", TERMINAL)
 
 
 def kept_password(path: Path) -> tuple[str, bool]:
@@ -39,6 +39,6 @@ async def open_accounts(database_url: str, password: str, *, new: bool) -> None:
             if name not in there:
                 await accounts.add(engine, _DEMO, name, role, password, must_change=False, vouching=engine)
             elif new:
-                await accounts.set_password(engine, Doer(name, _DEMO.address), name, password)
+                await accounts.set_password(engine, Actor(name, _DEMO.address), name, password)
     finally:
         await engine.dispose()

@@ -8,7 +8,7 @@ from typing import Final
 from jackpot.demo import words
 from jackpot.demo.news import Item
 from jackpot.demo.stage import Stage
-from jackpot.finance.amounts import grouped
+from jackpot.formatting.money import grouped
 
 METERS_EVERY_S: Final = 2.0
 

@@ -41,13 +41,16 @@ class Screen:
     async def run(self, stage: Stage, stop: asyncio.Event) -> None:
         now = asyncio.get_running_loop().time
         started = now()
-        deeds = {
+        audit_entries = {
             "q": stop.set,
             "l": lambda: stage.news.tell(stage.floor.luck()),
             "b": stage.board.toggle,
             "k": stage.daemon.kill,
         }
-        with _keys(partial(self._on_key, deeds)), Live(console=self._console, screen=True, auto_refresh=False) as live:
+        with (
+            _keys(partial(self._on_key, audit_entries)),
+            Live(console=self._console, screen=True, auto_refresh=False) as live,
+        ):
             while True:
                 columns, rows = self._console.size
                 pages = [] if self._page is None else help_pages(stage, columns, rows)[self._page :]
@@ -56,12 +59,12 @@ class Screen:
                 live.update(pages[0] if pages else picture(stage, columns, rows, now() - started), refresh=True)
                 await asyncio.sleep(FRAME_S)
 
-    def _on_key(self, deeds: Deeds, key: str) -> None:
+    def _on_key(self, audit_entries: Deeds, key: str) -> None:
         if key == "?":
             self._page = 0 if self._page is None else self._page + 1
         else:
             self._page = None
-            deeds.get(key, lambda: None)()
+            audit_entries.get(key, lambda: None)()
 
 
 @contextmanager

@@ -24,8 +24,8 @@ from jackpot.demo.place import BOARD_WIDTH, BY_HAND, Place
 from jackpot.embedded import EmbeddedBroker, EmbeddedPostgres
 from jackpot.embedded.place import Lock, make_home
 from jackpot.errors import UserError
-from jackpot.wire.broker import Broker
-from jackpot.wire.feed import Feed
+from jackpot.mqtt.broker import Broker
+from jackpot.signs.feed import Feed
 
 HOST: Final = "127.0.0.1"
 PORT_USUAL: Final = 8080

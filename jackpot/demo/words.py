@@ -10,7 +10,7 @@ from typing import Any, Final
 from jackpot.demo.people import LOGINS
 from jackpot.demo.place import BY_HAND, Place, program
 from jackpot.demo.stage import Stage
-from jackpot.finance.amounts import cents
+from jackpot.formatting.money import cents
 
 _WORD: Final = re.compile(r"""(?:'[^']*'|"[^"]*"|\$\([^)]*\)|\S)+""")
 """Of a shell's line: what is quoted or is a command of its own stays together."""

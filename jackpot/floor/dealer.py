@@ -17,8 +17,8 @@ from jackpot.config import Table
 from jackpot.floor.deck import deal
 from jackpot.floor.table import TableController
 from jackpot.floor.tally import Tally
+from jackpot.mqtt.broker import Broker
 from jackpot.rules.megalink import GAMES, Rank
-from jackpot.wire.broker import Broker
 
 MULTIPLIERS: Final = (1, 1, 1, 2, 2, 3, 5)
 CONCLUSIONS: Final = ("round.settled", "round.voided")
@@ -64,7 +64,7 @@ class Sight:
     ranks: dict[int, Rank] = field(default_factory=dict)
 
 
-class RoundLost(Exception):
+class RoundLostError(Exception):
     """The link refused what the table takes for right, as when a person has ended the round from the console."""
 
 
@@ -147,7 +147,7 @@ class Dealer:
         self.sight = Sight(round=f"{self._came}-{self._opened:04d}")
         try:
             await self._play(self.sight, self._habits if wish is None else UNDISTURBED, wish)
-        except RoundLost as lost:
+        except RoundLostError as lost:
             self.refusals.append(str(lost))
             self.sight.phase = "void"
             answer = await self._ask("round.voided", self.sight.round, reason="the table has lost the round")
@@ -236,7 +236,7 @@ class Dealer:
     async def _say(self, type_: str, sight: Sight, **fields: Any) -> dict[str, Any]:
         answer = await self._ask(type_, sight.round, **fields)
         if answer["status"] != "accepted":
-            raise RoundLost(f"{self.table.id}: {type_}: {answer['code']}: {answer['message']}")
+            raise RoundLostError(f"{self.table.id}: {type_}: {answer['code']}: {answer['message']}")
         return answer
 
     async def _ask(self, type_: str, round_: str | None = None, **fields: Any) -> dict[str, Any]:

@@ -12,20 +12,20 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
-from jackpot.wire import topics
-from jackpot.wire.broker import Broker
-from jackpot.wire.mqtt import Connection, Message
-from jackpot.wire.proof import sealed
+from jackpot.contract import topics
+from jackpot.contract.proofs import sealed
+from jackpot.mqtt.broker import Broker
+from jackpot.mqtt.client import Connection, Message
 
 STATE_WITHIN_S: Final = 2.0
 OUT_OF_STEP: Final = frozenset({"sequence_reused", "sequence_gap"})
 
 
-class NoAnswer(Exception):
+class NoAnswerError(Exception):
     """Nobody answered in time; the text says what is known of the link."""
 
 
-class SingleEvents:
+class EventSender:
     def __init__(self, broker: Broker, link: str, table: str, *, key: bytes | None = None, patience_s: float) -> None:
         self.link, self.table = link, table
         self._broker = broker
@@ -79,7 +79,7 @@ class SingleEvents:
     async def send(self, payload: bytes, is_answer: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Publish bytes as they are, and wait for their answer."""
         if self._connection is None:
-            raise NoAnswer("not connected")
+            raise NoAnswerError("not connected")
         await self._connection.publish(topics.events(self.link, self.table), payload)
 
         def found() -> dict[str, Any] | None:
@@ -88,7 +88,7 @@ class SingleEvents:
         if not await self.until(lambda: found() is not None, self._patience_s):
             state = self._status.get("state")
             known = f"the status of link {self.link} is {state!r}" if state else f"link {self.link} has no status"
-            raise NoAnswer(f"no answer within {self._patience_s:g} s; {known}: does its daemon run?")
+            raise NoAnswerError(f"no answer within {self._patience_s:g} s; {known}: does its daemon run?")
         return found() or {}
 
     async def until(self, condition: Callable[[], bool], seconds: float) -> bool:

@@ -16,12 +16,12 @@ from typing import Any, Self
 
 import structlog
 
+from jackpot.contract import topics
+from jackpot.contract.proofs import sealed
+from jackpot.contract.refusals import NOT_RECORDED
 from jackpot.floor.journal import Journal, MemoryJournal
-from jackpot.link.refusals import NOT_RECORDED
-from jackpot.wire import topics
-from jackpot.wire.mqtt import Broker, Connection, Message, MqttError
-from jackpot.wire.proof import sealed
-from jackpot.wire.session import Session
+from jackpot.mqtt.client import Broker, Connection, Message, MqttError
+from jackpot.mqtt.session import Session
 
 IN_FLIGHT_MAX = 64
 RESEND_AFTER_S = 2.0

@@ -12,7 +12,7 @@ from sqlalchemy import Table
 from jackpot.ledger.connection import AnyConnection
 from jackpot.ledger.load import load
 from jackpot.ledger.post import Batch
-from jackpot.ledger.replay import KeptRound, Replay
+from jackpot.ledger.replay import Replay, StoredRound
 from jackpot.ledger.schema import ACCOUNTS, awards, entries, journals, meter_reports, parameters, payments
 from jackpot.link.rounds import to_document
 from jackpot.link.state import LinkState
@@ -42,9 +42,9 @@ class Expected:
     def __init__(self, link: str) -> None:
         self._link = link
         self._rows: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
-        self._rounds: dict[tuple[str, str], KeptRound] = {}
+        self._rounds: dict[tuple[str, str], StoredRound] = {}
 
-    def add(self, batch: Batch, ended: Iterable[KeptRound]) -> None:
+    def add(self, batch: Batch, ended: Iterable[StoredRound]) -> None:
         for kind, rows in batch.rest.items():
             table, number = NUMBERED[kind]
             for row in rows:
@@ -52,7 +52,7 @@ class Expected:
         for kept in ended:
             self.add_round(kept)
 
-    def add_round(self, kept: KeptRound) -> None:
+    def add_round(self, kept: StoredRound) -> None:
         self._rounds[kept.round.key] = kept
 
     def counts(self) -> Counter[str]:

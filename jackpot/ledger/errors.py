@@ -15,23 +15,23 @@ class LedgerError(Exception):
     """Something went wrong in the database that no retry mends."""
 
 
-class Deposed(LedgerError):
+class DeposedError(LedgerError):
     """Another daemon holds the link, or the ledger moved on without us: what we know of it is worthless."""
 
 
-class AlreadyThere(LedgerError):
+class DuplicateRecordError(LedgerError):
     """An event id, a round or an award that was taken for new is in the ledger: look first, then decide again."""
 
 
-class Impossible(LedgerError):
+class ConstraintViolatedError(LedgerError):
     """The database refuses what we want to write for what it is: a bug of ours, and no retry mends it."""
 
 
-class TryAgain(LedgerError):
+class TransactionConflictError(LedgerError):
     """The database asks for the same transaction once more (40001, 40P01)."""
 
 
-class Unknown(LedgerError):
+class CommitUncertainError(LedgerError):
     """The commit may or may not have happened, or may yet be undone.
 
     Nobody is answered from what it left until the lease has been taken anew. That moves the epoch on, so that nothing
@@ -43,7 +43,7 @@ DRIVER_ERRORS = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.Interface
 """All that asyncpg raises by itself. The last one comes of a pool, too, that gets back a connection in the middle of a
 statement: whoever was cancelled there has lost the database, and not found a bug."""
 
-TROUBLE = (LedgerError, *DRIVER_ERRORS)
+DATABASE_ERRORS = (LedgerError, *DRIVER_ERRORS)
 """Whatever a question to the database can come to, when it is not answered."""
 
 _UNANSWERED = (
@@ -81,13 +81,13 @@ def translated() -> Iterator[None]:
     try:
         yield
     except asyncpg.UniqueViolationError as error:
-        raise AlreadyThere(str(error)) from error
+        raise DuplicateRecordError(str(error)) from error
     except (asyncpg.SerializationError, asyncpg.DeadlockDetectedError) as error:
-        raise TryAgain(str(error)) from error
+        raise TransactionConflictError(str(error)) from error
     except (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError) as error:
-        raise Impossible(f"{error.sqlstate}: {error}") from error
+        raise ConstraintViolatedError(f"{error.sqlstate}: {error}") from error
     except _UNANSWERED as error:
-        raise Unknown(f"{type(error).__name__}: {error}") from error
+        raise CommitUncertainError(f"{type(error).__name__}: {error}") from error
     except asyncpg.PostgresError as error:
         raise LedgerError(f"{error.sqlstate}: {error}") from error
 
@@ -110,4 +110,4 @@ def certain(connection: AnyConnection) -> Iterator[None]:
     finally:
         connection.remove_log_listener(hear)
     if warnings:
-        raise Unknown("; ".join(warnings))
+        raise CommitUncertainError("; ".join(warnings))

@@ -8,7 +8,7 @@ for as long as a lease lasts, and never lets two write.
 from dataclasses import dataclass
 
 from jackpot.ledger.connection import AnyConnection
-from jackpot.ledger.errors import Deposed, certain, translated
+from jackpot.ledger.errors import DeposedError, certain, translated
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ async def renew(connection: AnyConnection, link: str, holder: str, epoch: int, s
             seconds,
         )
     if renewed is None:
-        raise Deposed(f"the lease of link {link} is no longer held by {holder}")
+        raise DeposedError(f"the lease of link {link} is no longer held by {holder}")
     asked_by: str | None = renewed["asked_by"]
     return asked_by
 

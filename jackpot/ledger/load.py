@@ -16,11 +16,11 @@ from jackpot.link.commands import parameters_from, tables_from
 from jackpot.link.money import Balances
 from jackpot.link.parameters import Parameters
 from jackpot.link.rounds import from_document
-from jackpot.link.state import LinkState, Past, RoundKey
+from jackpot.link.state import ClosedHistory, LinkState, RoundKey
 from jackpot.rules.megalink import Rank
 
 
-class Kept(Struct, frozen=True):
+class RecordedEvent(Struct, frozen=True):
     """An event that the ledger holds, for a resend of it."""
 
     link: str
@@ -106,18 +106,20 @@ def award_from(row: Any) -> Award:
     )
 
 
-async def kept(connection: AnyConnection, ids: Collection[str]) -> dict[str, Kept]:
+async def kept(connection: AnyConnection, ids: Collection[str]) -> dict[str, RecordedEvent]:
     """Those of these events that the ledger holds, on whatever link."""
     with translated():
         rows = await connection.fetch(
             "SELECT id, link, table_id, payload, answer FROM events WHERE id = ANY($1::text[])", list(ids)
         )
-    return {row["id"]: Kept(row["link"], row["table_id"], row["payload"], row["answer"]) for row in rows}
+    return {row["id"]: RecordedEvent(row["link"], row["table_id"], row["payload"], row["answer"]) for row in rows}
 
 
-async def past(connection: AnyConnection, link: str, rounds: Collection[RoundKey], awards: Collection[str]) -> Past:
+async def past(
+    connection: AnyConnection, link: str, rounds: Collection[RoundKey], awards: Collection[str]
+) -> ClosedHistory:
     """Which of these rounds and awards there have been."""
-    found = Past()
+    found = ClosedHistory()
     with translated():
         if rounds:
             rows = await connection.fetch(

@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
+from jackpot.contract.events import MetersReported, TableEvent
 from jackpot.ledger.connection import AnyConnection
-from jackpot.ledger.errors import Deposed, certain, translated
+from jackpot.ledger.errors import DeposedError, certain, translated
 from jackpot.ledger.record import Head, Record, chain, journal_fields
 from jackpot.ledger.schema import ACCOUNTS
 from jackpot.link.changes import Accepted
 from jackpot.link.commands import parameters_document
-from jackpot.link.events import MetersReported, TableEvent
 from jackpot.link.rounds import Round, to_document
 from jackpot.link.state import LinkState, RoundKey
 
@@ -183,7 +183,7 @@ async def commit(connection: AnyConnection, batch: Batch, state: LinkState, *, s
     with translated(), certain(connection):
         moved = await connection.fetchval(statement, *arguments)
     if moved != 1:
-        raise Deposed(f"link {batch.link} is no longer at epoch {batch.before.epoch}, event {batch.before.n}")
+        raise DeposedError(f"link {batch.link} is no longer at epoch {batch.before.epoch}, event {batch.before.n}")
 
 
 def _json(value: Any) -> str:

@@ -7,8 +7,8 @@ from collections import deque
 import asyncpg
 import structlog
 
+from jackpot.contract.refusals import Refused
 from jackpot.ledger.errors import DRIVER_ERRORS
-from jackpot.link.refusals import Refused
 
 KEPT_MAX = 10_000
 WAITING_MAX = 500

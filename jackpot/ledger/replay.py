@@ -7,17 +7,17 @@ from typing import Any
 
 import msgspec
 
+from jackpot.contract.events import Event, TableEvent
 from jackpot.ledger.load import rfc3339
 from jackpot.ledger.post import Batch
 from jackpot.ledger.record import Head, Record
 from jackpot.link.changes import Accepted, Decision, remember
-from jackpot.link.commands import AnyCommand, NotPossible, carry_out
+from jackpot.link.commands import AnyCommand, CommandRefusedError, carry_out
 from jackpot.link.decide import step
-from jackpot.link.events import Event, TableEvent
 from jackpot.link.money import UnbalancedError
 from jackpot.link.parameters import Parameters
 from jackpot.link.rounds import Phase, Round
-from jackpot.link.state import LinkState, Past, RoundKey
+from jackpot.link.state import ClosedHistory, LinkState, RoundKey
 
 _encode = msgspec.json.Encoder().encode
 _command = msgspec.json.Decoder(AnyCommand)
@@ -50,7 +50,7 @@ class StoredEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRound:
+class StoredRound:
     """A round as the ledger must hold it."""
 
     round: Round
@@ -58,7 +58,7 @@ class KeptRound:
     n: int
 
 
-class NotReplayable(Exception):
+class NotReplayableError(Exception):
     """The event as it stands there cannot have been taken into the ledger."""
 
 
@@ -68,9 +68,9 @@ class Replay:
     def __init__(self, link: str, language: Language) -> None:
         self.state = LinkState(link, {}, Parameters(), parameters_version=0)
         self.head = Head()
-        self.past = Past()
+        self.past = ClosedHistory()
         """What left the state before; the caller looks up there what it hands in next."""
-        self.unfinished: dict[RoundKey, KeptRound] = {}
+        self.unfinished: dict[RoundKey, StoredRound] = {}
         self._language = language
 
     def take(self, row: StoredEvent) -> Batch:
@@ -78,8 +78,8 @@ class Replay:
         batch = Batch(self.head, self.state, row.at, row.day)
         try:
             self._decide(row, batch)
-        except (msgspec.DecodeError, NotPossible, UnbalancedError, LookupError, TypeError, ValueError) as error:
-            raise NotReplayable(f"it cannot be decided again ({type(error).__name__}: {error})") from error
+        except (msgspec.DecodeError, CommandRefusedError, UnbalancedError, LookupError, TypeError, ValueError) as error:
+            raise NotReplayableError(f"it cannot be decided again ({type(error).__name__}: {error})") from error
         self.head = batch.head
         return batch
 
@@ -94,20 +94,20 @@ class Replay:
             return
         event = self._language.read(row.payload)
         if event is None:
-            raise NotReplayable("its payload is no event of the contract")
+            raise NotReplayableError("its payload is no event of the contract")
         _require_same(row, id=event.id, type=event.type, round=getattr(event, "round", None), seq=event.seq)
         decision = step(self.state, row.table_id, event, at=rfc3339(row.at), past=self.past)
         if not decision.recorded:
-            raise NotReplayable("it would be refused and not recorded")
+            raise NotReplayableError("it would be refused and not recorded")
         accepted_event = decision if isinstance(decision, Accepted) else None
         batch.add(_record(row, self._language.answer(event, decision), accepted_event), event)
 
-    def concluded(self, batch: Batch) -> list[KeptRound]:
+    def concluded(self, batch: Batch) -> list[StoredRound]:
         """The rounds that this batch ended; those it touched otherwise are kept for later."""
         ended = []
         for key, (round_, n) in batch.rounds.items():
             before = self.unfinished.pop(key, None)
-            kept = KeptRound(round_, batch.opened[key] if before is None else before.opened_n, n)
+            kept = StoredRound(round_, batch.opened[key] if before is None else before.opened_n, n)
             if round_.phase in (Phase.SETTLED, Phase.VOIDED):
                 ended.append(kept)
             else:
@@ -122,4 +122,4 @@ def _record(row: StoredEvent, answer: bytes, accepted: Accepted | None) -> Recor
 def _require_same(row: StoredEvent, **in_payload: Any) -> None:
     for column, value in in_payload.items():
         if getattr(row, column) != value:
-            raise NotReplayable(f"its {column} is {getattr(row, column)!r}, but {value!r} in its payload")
+            raise NotReplayableError(f"its {column} is {getattr(row, column)!r}, but {value!r} in its payload")

@@ -8,9 +8,9 @@ import asyncpg
 from jackpot.ledger import load, post
 from jackpot.ledger.connection import connect_writer
 from jackpot.ledger.errors import DRIVER_ERRORS, translated
-from jackpot.ledger.load import Kept
+from jackpot.ledger.load import RecordedEvent
 from jackpot.ledger.record import Head
-from jackpot.link.state import LinkState, Past, RoundKey
+from jackpot.link.state import ClosedHistory, LinkState, RoundKey
 
 
 class Store:
@@ -41,10 +41,10 @@ class Store:
     async def load(self) -> tuple[Head, LinkState, int]:
         return await load.load(await self._writer(), self._link)
 
-    async def kept(self, ids: Collection[str]) -> dict[str, Kept]:
+    async def kept(self, ids: Collection[str]) -> dict[str, RecordedEvent]:
         return await load.kept(await self._writer(), ids)
 
-    async def past(self, rounds: Collection[RoundKey], awards: Collection[str]) -> Past:
+    async def past(self, rounds: Collection[RoundKey], awards: Collection[str]) -> ClosedHistory:
         return await load.past(await self._writer(), self._link, rounds, awards)
 
     async def next_seqs(self, tables: Collection[str]) -> dict[str, int]:

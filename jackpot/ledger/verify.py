@@ -18,10 +18,10 @@ from jackpot.ledger.errors import translated
 from jackpot.ledger.load import award_number
 from jackpot.ledger.post import Batch
 from jackpot.ledger.record import Head, Record, chain
-from jackpot.ledger.replay import Language, NotReplayable, Replay, StoredEvent
+from jackpot.ledger.replay import Language, NotReplayableError, Replay, StoredEvent
 from jackpot.link.awards import award_id
 from jackpot.link.gaming_day import GamingDay
-from jackpot.link.state import Past, RoundKey
+from jackpot.link.state import ClosedHistory, RoundKey
 
 CHUNK = 2_000
 
@@ -165,7 +165,7 @@ class _Walk:
         await self._follow_table(row)
         try:
             batch = self.replay.take(row)
-        except NotReplayable as error:
+        except NotReplayableError as error:
             raise BreakError(self.link, row.n, await self._diagnose(before, row, None, str(error))) from error
         if batch.head.chain != row.chain or batch.records[0].answer != row.answer:
             raise BreakError(self.link, row.n, await self._diagnose(before, row, batch))
@@ -216,9 +216,9 @@ class _Walk:
 
     # -- what was before ----------------------------------------------------------------------------------------
 
-    async def _past(self, rows: list[StoredEvent]) -> Past:
+    async def _past(self, rows: list[StoredEvent]) -> ClosedHistory:
         """The concluded rounds and paid awards that these events ask about, as they stood before the first of them."""
-        found = Past()
+        found = ClosedHistory()
         if not rows:
             return found
         rounds = _rounds_asked_about(rows)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from jackpot.link.messages import AwardMessage
+from jackpot.contract.messages import AwardMessage
 from jackpot.link.money import Journal, Kind, micros, post
 from jackpot.link.parameters import Parameters, Reading
 from jackpot.link.rounds import Hand, Round
@@ -96,7 +96,7 @@ def split_royal_flush(base_cents: int, winners: int, parameters: Parameters) -> 
     return Split(each, odd, added, {"resets_cents": [parameters.reset_cents] * (winners - 1)})
 
 
-class Till:
+class Payout:
     """Pays awards one after another and keeps the books while it does."""
 
     def __init__(self, state: LinkState, at: str) -> None:

@@ -5,16 +5,16 @@ from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
-from jackpot.link.awards import Award, Till
+from jackpot.contract.refusals import Refused
+from jackpot.link.awards import Award, Payout
 from jackpot.link.money import Journal
 from jackpot.link.parameters import Parameters
-from jackpot.link.refusals import Refused
 from jackpot.link.rounds import Hand, Phase, Round
-from jackpot.link.state import LinkState, Past, RoundKey, Table, claim_entry, displayed_cents, in_order
+from jackpot.link.state import ClosedHistory, LinkState, RoundKey, Table, claim_entry, displayed_cents, in_order
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
+class HandEntry:
     """A hand with its place in the link's order."""
 
     table: str
@@ -29,7 +29,7 @@ class Accepted(Struct, frozen=True):
     opens: bool = False
     """The round is new, so its name must not have been used at this table before."""
     journals: tuple[Journal, ...] = ()
-    entered: Entered | None = None
+    entered: HandEntry | None = None
     awards: tuple[Award, ...] = ()
     paid: Award | None = None
     """The award that the table has handed over."""
@@ -47,14 +47,14 @@ class Accepted(Struct, frozen=True):
 Decision = Accepted | Refused
 
 
-class Draft:
+class Changeset:
     """A decision in the making: sees the state as its own changes would leave it."""
 
     def __init__(self, state: LinkState, at: str) -> None:
         self.state = state
         self.changed: dict[RoundKey, Round] = {}
         self.claims = dict(state.claims)
-        self.till = Till(state, at)
+        self.payout = Payout(state, at)
 
     def find(self, key: RoundKey) -> Round | None:
         return self.changed.get(key) or self.state.find(key)
@@ -71,7 +71,7 @@ class Draft:
         return in_order(self.claims, self.find)
 
     def displayed_cents(self) -> int:
-        return displayed_cents(self.claims_in_order(), self.till.balances.pool)
+        return displayed_cents(self.claims_in_order(), self.payout.balances.pool)
 
     def pay_ready(self, settled_now: RoundKey | None = None) -> None:
         """D6: pay every settled round that no earlier-entered one holds up, in order, in this very commit."""
@@ -80,7 +80,7 @@ class Draft:
                 return
             # Read again: what the rounds before it took has moved its base.
             due = self.changed.get(round_.key, round_)
-            took_micros = self.till.pay_shares(due, waited=due.key != settled_now)
+            took_micros = self.payout.pay_shares(due, waited=due.key != settled_now)
             self.put(due.settled())
             for other in self.claims_in_order():
                 self.put(other.with_base_moved(took_micros))
@@ -89,9 +89,9 @@ class Draft:
         return Accepted(
             result,
             rounds=tuple(self.changed.values()),
-            journals=tuple(self.till.journals),
-            awards=tuple(self.till.awards),
-            parameters=self.till.changed_parameters(),
+            journals=tuple(self.payout.journals),
+            awards=tuple(self.payout.awards),
+            parameters=self.payout.changed_parameters(),
         )
 
 
@@ -115,7 +115,7 @@ def apply(state: LinkState, decision: Accepted) -> None:
         state.tables = {table.id: table for table in decision.tables}
 
 
-def remember(past: Past, decision: Accepted) -> None:
+def remember(past: ClosedHistory, decision: Accepted) -> None:
     """Keep what this decision moves out of the state for the rest of the batch."""
     for round_ in decision.rounds:
         if round_.phase.concluded:

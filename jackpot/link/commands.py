@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, assert_never
 
 from msgspec import Meta, Struct, ValidationError, convert
 
+from jackpot.contract.events import SAFE_INTEGER, Id, Integer, Reason
 from jackpot.link.changes import Accepted, apply
 from jackpot.link.conclusion import settle_round, void_round
-from jackpot.link.events import SAFE_INTEGER, Id, Integer, Reason
 from jackpot.link.money import Kind, micros, post
 from jackpot.link.parameters import Parameters
 from jackpot.link.rounds import Phase
@@ -79,13 +79,13 @@ class RoundConcluded(Command, frozen=True, kw_only=True, tag="round.concluded"):
 MoneyCommand = ParametersChanged | BalanceAdjusted
 """What takes two people."""
 
-AskedCommand = LinkSuspended | LinkResumed | RoundConcluded | MoneyCommand
+PersonCommand = LinkSuspended | LinkResumed | RoundConcluded | MoneyCommand
 """What people may ask for. The others are the controller's own, from its configuration."""
 
-AnyCommand = LinkOpened | TablesConfigured | AskedCommand
+AnyCommand = LinkOpened | TablesConfigured | PersonCommand
 
 
-class NotPossible(Exception):
+class CommandRefusedError(Exception):
     """The command cannot be carried out now; the text says why and what to do."""
 
 
@@ -93,9 +93,9 @@ def parameters_from(document: dict[str, Any]) -> Parameters:
     try:
         parameters = convert(document, Parameters)
     except ValidationError as error:
-        raise NotPossible(f"These are no parameters of a link: {error}.") from error
+        raise CommandRefusedError(f"These are no parameters of a link: {error}.") from error
     if found := parameters.problems():
-        raise NotPossible("; ".join(found))
+        raise CommandRefusedError("; ".join(found))
     return parameters
 
 
@@ -118,7 +118,7 @@ def _decide(state: LinkState, command: AnyCommand, at: str) -> Accepted:
     match command:
         case LinkOpened():
             if state.parameters_version != 0:
-                raise NotPossible("The link is open already; its parameters are changed by two people.")
+                raise CommandRefusedError("The link is open already; its parameters are changed by two people.")
             parameters = parameters_from(command.parameters)
             reset = micros(parameters.reset_cents)
             opening = post(state.balances, Kind.OPENING, pool=reset, house=-reset)
@@ -151,7 +151,7 @@ def tables_from_now_on(state: LinkState, configured: Iterable[Table]) -> tuple[T
 def _parameters_changed(state: LinkState, command: ParametersChanged) -> Accepted:
     changed = parameters_from(command.parameters)
     if changed.currency != state.parameters.currency:
-        raise NotPossible("The currency of a link cannot be changed; open another link.")
+        raise CommandRefusedError("The currency of a link cannot be changed; open another link.")
     if command.effective == "next_win":
         return Accepted(parameters=(state.parameters_version, state.parameters, changed))
     return Accepted(parameters=(state.parameters_version + 1, changed, state.parameters_next))
@@ -159,12 +159,12 @@ def _parameters_changed(state: LinkState, command: ParametersChanged) -> Accepte
 
 def _balance_adjusted(state: LinkState, command: BalanceAdjusted) -> Accepted:
     if abs(command.amount_cents) > ADJUSTMENT_CENTS_MAX:
-        raise NotPossible(f"An adjustment is of at most {ADJUSTMENT_CENTS_MAX} cents.")
+        raise CommandRefusedError(f"An adjustment is of at most {ADJUSTMENT_CENTS_MAX} cents.")
     amount = micros(command.amount_cents)
     if command.account == "pool" and state.claims:
-        raise NotPossible("A claim waits to be paid from this pool; settle it before the pool is adjusted.")
+        raise CommandRefusedError("A claim waits to be paid from this pool; settle it before the pool is adjusted.")
     if getattr(state.balances, command.account) + amount < 0:
-        raise NotPossible(f"The {command.account} holds less than that; it cannot become negative.")
+        raise CommandRefusedError(f"The {command.account} holds less than that; it cannot become negative.")
     pool, reserve = (amount, 0) if command.account == "pool" else (0, amount)
     journal = post(state.balances, Kind.ADJUSTMENT, pool=pool, reserve=reserve, house=-amount)
     return Accepted(journals=(journal,))
@@ -173,9 +173,11 @@ def _balance_adjusted(state: LinkState, command: BalanceAdjusted) -> Accepted:
 def _round_concluded(state: LinkState, command: RoundConcluded, at: str) -> Accepted:
     round_ = state.find((command.table, command.round))
     if round_ is None or round_.phase.concluded:
-        raise NotPossible(f"Round {command.round} of table {command.table} is not open; nothing is left to conclude.")
+        raise CommandRefusedError(
+            f"Round {command.round} of table {command.table} is not open; nothing is left to conclude."
+        )
     if command.outcome == "void":
         return void_round(state, round_, at)
     if round_.phase is Phase.OPEN:
-        raise NotPossible(f"Round {command.round} has not been closed; void it, or close it at the table.")
+        raise CommandRefusedError(f"Round {command.round} has not been closed; void it, or close it at the table.")
     return settle_round(state, round_, at)

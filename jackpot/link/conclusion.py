@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
-from jackpot.link.changes import Accepted, Draft
+from jackpot.link.changes import Accepted, Changeset
 from jackpot.link.money import Kind, micros
 from jackpot.link.rounds import Phase, Round, Wager
 from jackpot.link.state import LinkState
@@ -17,7 +17,7 @@ def count_by_multiplier(wagers: Iterable[Wager], sign: int = 1) -> tuple[int, ..
     return tuple(counts)
 
 
-def give_back(draft: Draft, round_: Round, positions: Collection[int]) -> int:
+def give_back(changeset: Changeset, round_: Round, positions: Collection[int]) -> int:
     """Return the standing wagers of these positions, their hands with them. Returns the cents that go back.
 
     D4: the house pays at once. The pool keeps its share, which later contributions owe the house; the reserve gives
@@ -27,8 +27,8 @@ def give_back(draft: Draft, round_: Round, positions: Collection[int]) -> int:
     cents = sum(wager.stake_cents for wager in back)
     if cents and round_.phase is Phase.CLOSED:
         recoverable = cents * round_.increment_bp
-        from_reserve = min(draft.till.balances.reserve, cents * round_.reserve_bp)
-        draft.till.post(
+        from_reserve = min(changeset.payout.balances.reserve, cents * round_.reserve_bp)
+        changeset.payout.post(
             Kind.RETURN,
             round_,
             wagers=count_by_multiplier(back, -1),
@@ -37,7 +37,7 @@ def give_back(draft: Draft, round_: Round, positions: Collection[int]) -> int:
             reserve=-from_reserve,
             house=recoverable + from_reserve - micros(cents),
         )
-    draft.put(
+    changeset.put(
         replace(
             round_,
             wagers={p: replace(w, returned=True) if p in positions else w for p, w in round_.wagers.items()},
@@ -49,15 +49,17 @@ def give_back(draft: Draft, round_: Round, positions: Collection[int]) -> int:
 
 def settle_round(state: LinkState, round_: Round, at: str) -> Accepted:
     """D6: fixed awards at once; shares now if no earlier-entered round stands before, else they wait."""
-    draft = Draft(state, at)
-    draft.till.pay_odds(round_)
+    changeset = Changeset(state, at)
+    changeset.payout.pay_odds(round_)
     ready = Phase.WAITING if round_.first_percentage_hand else Phase.SETTLED
-    draft.put(replace(round_, phase=ready))
-    draft.pay_ready(settled_now=round_.key)
-    waits = round_.key in draft.claims
-    return draft.accepted(
+    changeset.put(replace(round_, phase=ready))
+    changeset.pay_ready(settled_now=round_.key)
+    waits = round_.key in changeset.claims
+    return changeset.accepted(
         {
-            "awards": [award.document() for award in draft.till.awards if (award.table, award.round) == round_.key],
+            "awards": [
+                award.document() for award in changeset.payout.awards if (award.table, award.round) == round_.key
+            ],
             "pending": sorted(
                 position for position, hand in round_.hands.items() if waits and hand.base_micros is not None
             ),
@@ -67,9 +69,9 @@ def settle_round(state: LinkState, round_: Round, at: str) -> Accepted:
 
 def void_round(state: LinkState, round_: Round, at: str) -> Accepted:
     """5.1: every wager goes back; earlier rounds stand."""
-    draft = Draft(state, at)
-    returned_cents = give_back(draft, round_, round_.standing_wagers().keys())
-    void = draft.changed[round_.key]
-    draft.put(replace(void, phase=Phase.VOIDED, hands={}))
-    draft.pay_ready()
-    return draft.accepted({"returned_cents": returned_cents})
+    changeset = Changeset(state, at)
+    returned_cents = give_back(changeset, round_, round_.standing_wagers().keys())
+    void = changeset.changed[round_.key]
+    changeset.put(replace(void, phase=Phase.VOIDED, hands={}))
+    changeset.pay_ready()
+    return changeset.accepted({"returned_cents": returned_cents})

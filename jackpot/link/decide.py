@@ -8,18 +8,18 @@ from typing import assert_never
 from msgspec import UnsetType
 from msgspec.structs import replace
 
-from jackpot.link import events as ev
-from jackpot.link.changes import Accepted, Decision, Draft, apply, remember
+from jackpot.contract import events as ev
+from jackpot.contract.refusals import Code, Refused
+from jackpot.link.changes import Accepted, Changeset, Decision, apply, remember
 from jackpot.link.conclusion import count_by_multiplier, give_back, settle_round, void_round
 from jackpot.link.hands import hand_declined, hand_entered, hand_withdrawn, wager_refusal
 from jackpot.link.money import Kind, micros
 from jackpot.link.parameters import Parameters
-from jackpot.link.refusals import Code, Refused
 from jackpot.link.rounds import Phase, Round, Wager
-from jackpot.link.state import LinkState, Past, RoundKey, Table
+from jackpot.link.state import ClosedHistory, LinkState, RoundKey, Table
 
 
-def step(state: LinkState, table_id: str, event: ev.TableEvent, *, at: str, past: Past) -> Decision:
+def step(state: LinkState, table_id: str, event: ev.TableEvent, *, at: str, past: ClosedHistory) -> Decision:
     """Decide, and make it so: the state moves on to the next event."""
     decision = decide(state, table_id, event, at=at, past=past)
     if decision.recorded:
@@ -30,7 +30,7 @@ def step(state: LinkState, table_id: str, event: ev.TableEvent, *, at: str, past
     return decision
 
 
-def decide(state: LinkState, table_id: str, event: ev.TableEvent, *, at: str, past: Past) -> Decision:
+def decide(state: LinkState, table_id: str, event: ev.TableEvent, *, at: str, past: ClosedHistory) -> Decision:
     if state.suspended is not None and not isinstance(event, ev.AwardPaid):
         return Refused(
             Code.LINK_SUSPENDED,
@@ -53,7 +53,7 @@ def decide(state: LinkState, table_id: str, event: ev.TableEvent, *, at: str, pa
             return _in_round(state, state.tables[table_id], event, at, past)
 
 
-def _award_paid(state: LinkState, table_id: str, event: ev.AwardPaid, past: Past) -> Decision:
+def _award_paid(state: LinkState, table_id: str, event: ev.AwardPaid, past: ClosedHistory) -> Decision:
     """Also by a table that has left the link since: what it won here it pays here."""
     here = (table_id, event.round)
     award = state.unpaid.get(event.award)
@@ -67,7 +67,7 @@ def _award_paid(state: LinkState, table_id: str, event: ev.AwardPaid, past: Past
     )
 
 
-def _round_opened(state: LinkState, table: Table, event: ev.RoundOpened, past: Past) -> Decision:
+def _round_opened(state: LinkState, table: Table, event: ev.RoundOpened, past: ClosedHistory) -> Decision:
     key = (table.id, event.round)
     if state.find(key) is not None or key in past.rounds:
         return Refused(Code.ROUND_EXISTS, f"Table {table.id} had a round {event.round} before; use a new name.")
@@ -93,7 +93,7 @@ _RoundEvent = (
 )
 
 
-def _in_round(state: LinkState, table: Table, event: _RoundEvent, at: str, past: Past) -> Decision:
+def _in_round(state: LinkState, table: Table, event: _RoundEvent, at: str, past: ClosedHistory) -> Decision:
     key = (table.id, event.round)
     round_ = state.find(key)
     refused = _phase_refusal(table, event, round_, key, past)
@@ -129,7 +129,9 @@ def _in_round(state: LinkState, table: Table, event: _RoundEvent, at: str, past:
             assert_never(event)
 
 
-def _phase_refusal(table: Table, event: _RoundEvent, round_: Round | None, key: RoundKey, past: Past) -> Refused | None:
+def _phase_refusal(
+    table: Table, event: _RoundEvent, round_: Round | None, key: RoundKey, past: ClosedHistory
+) -> Refused | None:
     name = f"Round {event.round}"
     if round_ is None and key not in past.rounds:
         return Refused(Code.UNKNOWN_ROUND, f"Table {table.id} has no round {event.round}; open it first.")
@@ -199,9 +201,9 @@ def _round_closed(state: LinkState, round_: Round, at: str) -> Decision:
     lift = increment - repaid
     if parameters.ceiling_cents is not None:
         lift = min(lift, max(0, micros(parameters.ceiling_cents) - before.pool))
-    draft = Draft(state, at)
+    changeset = Changeset(state, at)
     if stake_cents:
-        draft.till.post(
+        changeset.payout.post(
             Kind.CONTRIBUTION,
             round_,
             wagers=count_by_multiplier(round_.wagers.values()),
@@ -211,7 +213,7 @@ def _round_closed(state: LinkState, round_: Round, at: str) -> Decision:
             reserve=reserve + increment - repaid - lift,
             house=micros(stake_cents) - increment - reserve,
         )
-    draft.put(
+    changeset.put(
         replace(
             round_,
             phase=Phase.CLOSED,
@@ -219,12 +221,12 @@ def _round_closed(state: LinkState, round_: Round, at: str) -> Decision:
             reserve_bp=parameters.reserve_bp,
         )
     )
-    return draft.accepted(
+    return changeset.accepted(
         {
             "wagers": len(round_.wagers),
             "wagered_cents": stake_cents,
             "contributed_micros": increment,
-            "displayed_cents": draft.displayed_cents(),
+            "displayed_cents": changeset.displayed_cents(),
         }
     )
 
@@ -233,7 +235,7 @@ def _wager_returned(state: LinkState, round_: Round, event: ev.WagerReturned, at
     refused = wager_refusal(round_, event.position)
     if refused is not None:
         return refused
-    draft = Draft(state, at)
-    returned_cents = give_back(draft, round_, {event.position})
-    draft.pay_ready()
-    return draft.accepted({"returned_cents": returned_cents})
+    changeset = Changeset(state, at)
+    returned_cents = give_back(changeset, round_, {event.position})
+    changeset.pay_ready()
+    return changeset.accepted({"returned_cents": returned_cents})

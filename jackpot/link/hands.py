@@ -4,9 +4,9 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from jackpot.link import events as ev
-from jackpot.link.changes import Accepted, Decision, Draft, Entered
-from jackpot.link.refusals import Code, Refused
+from jackpot.contract import events as ev
+from jackpot.contract.refusals import Code, Refused
+from jackpot.link.changes import Accepted, Changeset, Decision, HandEntry
 from jackpot.link.rounds import PERCENTAGE, Hand, Round
 from jackpot.link.state import LinkState, Table
 from jackpot.rules.cards import DECK
@@ -39,7 +39,7 @@ def hand_entered(state: LinkState, table: Table, round_: Round, event: ev.HandEn
     return Accepted(
         {"rank": rank.value, "entry": entry},
         rounds=(replace(round_, hands={**round_.hands, position: hand}),),
-        entered=Entered(round_.table, round_.id, position, hand),
+        entered=HandEntry(round_.table, round_.id, position, hand),
     )
 
 
@@ -52,10 +52,10 @@ def hand_withdrawn(state: LinkState, round_: Round, event: ev.HandWithdrawn, at:
         return _declined(state.tables[round_.table], position)
     if position not in round_.hands:
         return Refused(Code.NO_HAND, f"Position {position} has no hand to withdraw in round {round_.id}.")
-    draft = Draft(state, at)
-    draft.put(replace(round_, hands={p: hand for p, hand in round_.hands.items() if p != position}))
-    draft.pay_ready()
-    return draft.accepted({})
+    changeset = Changeset(state, at)
+    changeset.put(replace(round_, hands={p: hand for p, hand in round_.hands.items() if p != position}))
+    changeset.pay_ready()
+    return changeset.accepted({})
 
 
 def hand_declined(table: Table, round_: Round, event: ev.HandDeclined) -> Decision:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from jackpot.link.messages import Meter, TableStateMessage
+from jackpot.contract.messages import Meter, TableStateMessage
 from jackpot.link.money import Balances, whole_cents
 from jackpot.link.parameters import Parameters
 from jackpot.link.rounds import Phase, Round
@@ -90,7 +90,7 @@ class LinkState:
 
 
 @dataclass(slots=True)
-class Past:
+class ClosedHistory:
     """What has left the state but still decides: concluded rounds and paid awards that a batch asks about."""
 
     rounds: set[RoundKey] = field(default_factory=set)

@@ -12,8 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from jackpot.ledger.schema import people, sessions, tokens
 from jackpot.ledger.seal import Seal, seal_of
 from jackpot.people import passwords
-from jackpot.people.audit import Doer, note
-from jackpot.people.roles import OF_THE_CONFIRMED, May, Role, may, must_be_confirmed
+from jackpot.people.audit import Actor, note
+from jackpot.people.roles import OF_THE_CONFIRMED, Permission, Role, may, must_be_confirmed
 
 NAME: Final = re.compile(r"[a-z][a-z0-9._-]{1,63}")
 PEOPLE_MAX: Final = 1000
@@ -23,7 +23,7 @@ TO_BE_CONFIRMED: Final = (
 )
 
 
-class AccountRefused(Exception):
+class AccountRefusedError(Exception):
     """The account cannot be made or changed so; the text says why."""
 
 
@@ -40,7 +40,7 @@ class Person:
         """To be confirmed, before it may do all that its role may."""
         return must_be_confirmed(self.role) and not self.confirmed
 
-    def may(self, permission: May) -> bool:
+    def may(self, permission: Permission) -> bool:
         return may(self.role, permission) and (self.confirmed or permission not in OF_THE_CONFIRMED)
 
 
@@ -76,7 +76,7 @@ def is_ours(seal: Seal, row: Any) -> bool:
 
 async def add(
     engine: AsyncEngine,
-    doer: Doer,
+    actor: Actor,
     name: str,
     role: Role,
     password: str,
@@ -86,21 +86,21 @@ async def add(
 ) -> None:
     """`vouching`, the daemon's own way to the database, is the terminal's: with it the account is confirmed."""
     if not NAME.fullmatch(name):
-        raise AccountRefused(
+        raise AccountRefusedError(
             "A name has 2 to 64 lower-case letters, digits, '.', '_' or '-', and starts with a letter."
         )
     _refuse_weak(name, password)
     hashed = await passwords.hashed(password)
-    words = (name, role.value, doer.name, hashed, must_change, None)
+    words = (name, role.value, actor.name, hashed, must_change, None)
     row = {column.name: word for column, word in zip(SEALED, words, strict=True) if word is not None}
     try:
         async with engine.begin() as connection:
             await connection.execute(insert(people).values(**row, seal=seal_of(engine).of("people", *words)))
-            await note(connection, doer, "person.added", name, role=role.value)
+            await note(connection, actor, "person.added", name, role=role.value)
     except IntegrityError as error:
-        raise AccountRefused(f"There is an account {name} already; choose another name.") from error
+        raise AccountRefusedError(f"There is an account {name} already; choose another name.") from error
     if vouching is not None:
-        await _vouch(engine, vouching, doer, name)
+        await _vouch(engine, vouching, actor, name)
 
 
 async def listed(engine: AsyncEngine) -> list[Account]:
@@ -117,21 +117,21 @@ async def listed(engine: AsyncEngine) -> list[Account]:
     return [Account(name, Role(role), *rest) for name, role, *rest in rows]
 
 
-async def disable(engine: AsyncEngine, doer: Doer, name: str) -> None:
+async def disable(engine: AsyncEngine, actor: Actor, name: str) -> None:
     """Ends every session and token of the account at once."""
-    if doer.name == name:
-        raise AccountRefused("Nobody disables his own account; ask another engineer.")
+    if actor.name == name:
+        raise AccountRefusedError("Nobody disables his own account; ask another engineer.")
     async with engine.begin() as connection:
         await _change(connection, name, disabled_at=func.now())
         await connection.execute(delete(sessions).where(sessions.c.person == name))
         await connection.execute(
             update(tokens).where(tokens.c.person == name, tokens.c.revoked_at.is_(None)).values(revoked_at=func.now())
         )
-        await note(connection, doer, "person.disabled", name)
+        await note(connection, actor, "person.disabled", name)
 
 
 async def set_password(
-    engine: AsyncEngine, doer: Doer, name: str, password: str, *, vouching: AsyncEngine | None = None
+    engine: AsyncEngine, actor: Actor, name: str, password: str, *, vouching: AsyncEngine | None = None
 ) -> None:
     """By oneself it is final; set by another it must be changed at the next login, and the account be confirmed.
 
@@ -143,25 +143,25 @@ async def set_password(
         row = await _found(connection, name)
         if vouching is None:
             _refuse_forged(seal_of(engine), row)
-        by_another = {} if doer.name == name else {"must_change": True, "confirmed_by": None}
+        by_another = {} if actor.name == name else {"must_change": True, "confirmed_by": None}
         await _become(connection, row, password=hashed, **{"must_change": False, **by_another})
         await connection.execute(delete(sessions).where(sessions.c.person == name))
-        await note(connection, doer, "password.set", name)
+        await note(connection, actor, "password.set", name)
     if vouching is not None:
-        await _vouch(engine, vouching, doer, name)
+        await _vouch(engine, vouching, actor, name)
 
 
-async def confirm(engine: AsyncEngine, doer: Doer, name: str) -> None:
+async def confirm(engine: AsyncEngine, actor: Actor, name: str) -> None:
     """That it is the person's own. Who may is in `roles.py`; that it is not its maker follows from there."""
     async with engine.begin() as connection:
         row = (await connection.execute(_in_use(name).where(people.c.confirmed_by.is_(None)))).first()
         if row is None or not must_be_confirmed(Role(row.role)):
-            raise AccountRefused(f"There is no account {name} that waits to be confirmed.")
+            raise AccountRefusedError(f"There is no account {name} that waits to be confirmed.")
         _refuse_forged(seal_of(engine), row)
         if row.must_change:
-            raise AccountRefused(f"{name} has not chosen a password yet: let the person log in first.")
-        await _become(connection, row, confirmed_by=doer.name)
-        await note(connection, doer, "person.confirmed", name)
+            raise AccountRefusedError(f"{name} has not chosen a password yet: let the person log in first.")
+        await _become(connection, row, confirmed_by=actor.name)
+        await note(connection, actor, "person.confirmed", name)
 
 
 async def forged(engine: AsyncEngine) -> list[str]:
@@ -172,7 +172,7 @@ async def forged(engine: AsyncEngine) -> list[str]:
     return [row.name for row in rows if not is_ours(seal_of(engine), row)]
 
 
-async def seal_all(engine: AsyncEngine, doer: Doer) -> list[str]:
+async def seal_all(engine: AsyncEngine, actor: Actor) -> list[str]:
     """Every account in use, as it stands: after a key was made or changed. Returns their names.
 
     Sessions and tokens end: their seal would not fit, and they are not to be taken for forged ones.
@@ -182,21 +182,21 @@ async def seal_all(engine: AsyncEngine, doer: Doer) -> list[str]:
         rows = (await connection.execute(query)).all()
         for row in rows:
             await _become(connection, row)
-            await note(connection, doer, "person.sealed", row.name)
+            await note(connection, actor, "person.sealed", row.name)
         await connection.execute(delete(sessions))
         await connection.execute(update(tokens).where(tokens.c.revoked_at.is_(None)).values(revoked_at=func.now()))
     return [row.name for row in rows]
 
 
-async def _vouch(engine: AsyncEngine, vouching: AsyncEngine, doer: Doer, name: str) -> None:
+async def _vouch(engine: AsyncEngine, vouching: AsyncEngine, actor: Actor, name: str) -> None:
     """Whoever types at the terminal has the machine and its secrets: that is all the confirmation there could be."""
     async with engine.begin() as connection:
         row = await _found(connection, name)
         _refuse_forged(seal_of(engine), row)
-    sealed = seal_of(engine).of("people", *_words(row, confirmed_by=doer.name))
+    sealed = seal_of(engine).of("people", *_words(row, confirmed_by=actor.name))
     async with vouching.begin() as connection:
-        if not await connection.scalar(select(func.vouch_at_terminal(name, doer.name, sealed))):
-            raise AccountRefused(f"{name} was changed by another meanwhile; set the password again.")
+        if not await connection.scalar(select(func.vouch_at_terminal(name, actor.name, sealed))):
+            raise AccountRefusedError(f"{name} was changed by another meanwhile; set the password again.")
 
 
 def _words(row: Any, **changed: object) -> list[object]:
@@ -210,13 +210,13 @@ def _in_use(name: str) -> Select[Any]:
 async def _found(connection: AsyncConnection, name: str) -> Any:
     row = (await connection.execute(_in_use(name))).first()
     if row is None:
-        raise AccountRefused(f"There is no account {name} in use.")
+        raise AccountRefusedError(f"There is no account {name} in use.")
     return row
 
 
 def _refuse_forged(seal: Seal, row: Any) -> None:
     if not is_ours(seal, row):
-        raise AccountRefused(
+        raise AccountRefusedError(
             f"Somebody has changed the account {row.name} in the database. Tell the auditor; it is mended at the "
             f"terminal, by: jackpot user password {row.name}"
         )
@@ -232,9 +232,9 @@ async def _change(connection: AsyncConnection, name: str, **values: object) -> N
         update(people).where(people.c.name == name, people.c.disabled_at.is_(None)).values(**values)
     )
     if changed.rowcount != 1:
-        raise AccountRefused(f"There is no account {name} in use.")
+        raise AccountRefusedError(f"There is no account {name} in use.")
 
 
 def _refuse_weak(name: str, password: str) -> None:
     if problem := passwords.problem(name, password):
-        raise AccountRefused(problem)
+        raise AccountRefusedError(problem)

@@ -11,11 +11,11 @@ from jackpot.ledger.connection import AnyConnection
 from jackpot.ledger.errors import translated
 from jackpot.link.commands import BalanceAdjusted, MoneyCommand, ParametersChanged
 from jackpot.people.accounts import Person
-from jackpot.people.roles import May, Role
+from jackpot.people.roles import Permission, Role
 
 NEEDED: Final = {
-    BalanceAdjusted: (May.PROPOSE_ADJUSTMENTS, May.APPROVE_ADJUSTMENTS),
-    ParametersChanged: (May.PROPOSE_PARAMETERS, May.APPROVE_PARAMETERS),
+    BalanceAdjusted: (Permission.PROPOSE_ADJUSTMENTS, Permission.APPROVE_ADJUSTMENTS),
+    ParametersChanged: (Permission.PROPOSE_PARAMETERS, Permission.APPROVE_PARAMETERS),
 }
 
 

@@ -13,7 +13,7 @@ TERMINAL: Final = "terminal"
 
 
 @dataclass(frozen=True, slots=True)
-class Doer:
+class Actor:
     """Who does it, and from where."""
 
     name: str
@@ -24,7 +24,7 @@ class Doer:
         return self.address == TERMINAL
 
 
-async def note(connection: AsyncConnection, doer: Doer, action: str, subject: str, **detail: Any) -> None:
+async def note(connection: AsyncConnection, actor: Actor, action: str, subject: str, **detail: Any) -> None:
     await connection.execute(
-        insert(audit).values(by=doer.name, address=doer.address, action=action, subject=subject, detail=detail)
+        insert(audit).values(by=actor.name, address=actor.address, action=action, subject=subject, detail=detail)
     )

@@ -20,7 +20,7 @@ class Role(StrEnum):
     ENGINEER = "engineer"
 
 
-class May(StrEnum):
+class Permission(StrEnum):
     WATCH = "watch"
     """Meters, tables, rounds, claims and boards: what can be seen on the floor anyway."""
     SEE_AWARDS = "see_awards"
@@ -42,66 +42,92 @@ class May(StrEnum):
     """To say that a new account, or one with a new password, is in the hands of the person it is named after."""
 
 
-PERMISSIONS: Final[Mapping[Role, frozenset[May]]] = MappingProxyType(
+PERMISSIONS: Final[Mapping[Role, frozenset[Permission]]] = MappingProxyType(
     {
-        Role.DEALER: frozenset({May.WATCH, May.SEE_AWARDS}),
+        Role.DEALER: frozenset({Permission.WATCH, Permission.SEE_AWARDS}),
         # Whoever watches a pit may stop play; to let it go on, or to end a round, takes the pit manager.
-        Role.PIT_SUPERVISOR: frozenset({May.WATCH, May.SEE_AWARDS, May.SEE_EVENTS, May.SUSPEND}),
+        Role.PIT_SUPERVISOR: frozenset(
+            {Permission.WATCH, Permission.SEE_AWARDS, Permission.SEE_EVENTS, Permission.SUSPEND}
+        ),
         Role.PIT_MANAGER: frozenset(
             {
-                May.WATCH,
-                May.SEE_AWARDS,
-                May.SEE_EVENTS,
-                May.SEE_MONEY,
-                May.SUSPEND,
-                May.RESUME,
-                May.CONCLUDE_ROUNDS,
-                May.PROPOSE_ADJUSTMENTS,
-                May.APPROVE_PARAMETERS,
-                May.SEE_PEOPLE,
-                May.CONFIRM_PEOPLE,
+                Permission.WATCH,
+                Permission.SEE_AWARDS,
+                Permission.SEE_EVENTS,
+                Permission.SEE_MONEY,
+                Permission.SUSPEND,
+                Permission.RESUME,
+                Permission.CONCLUDE_ROUNDS,
+                Permission.PROPOSE_ADJUSTMENTS,
+                Permission.APPROVE_PARAMETERS,
+                Permission.SEE_PEOPLE,
+                Permission.CONFIRM_PEOPLE,
             }
         ),
         # Money is corrected with finance's consent, its parameters with the pit's: no side does both.
         Role.FINANCE: frozenset(
             {
-                May.WATCH,
-                May.SEE_AWARDS,
-                May.SEE_EVENTS,
-                May.SEE_MONEY,
-                May.PROPOSE_ADJUSTMENTS,
-                May.APPROVE_ADJUSTMENTS,
-                May.PROPOSE_PARAMETERS,
-                May.SEE_PEOPLE,
-                May.CONFIRM_PEOPLE,
+                Permission.WATCH,
+                Permission.SEE_AWARDS,
+                Permission.SEE_EVENTS,
+                Permission.SEE_MONEY,
+                Permission.PROPOSE_ADJUSTMENTS,
+                Permission.APPROVE_ADJUSTMENTS,
+                Permission.PROPOSE_PARAMETERS,
+                Permission.SEE_PEOPLE,
+                Permission.CONFIRM_PEOPLE,
             }
         ),
         # Sees all, changes nothing.
         Role.AUDITOR: frozenset(
-            {May.WATCH, May.SEE_AWARDS, May.SEE_EVENTS, May.SEE_MONEY, May.SEE_AUDIT, May.SEE_PEOPLE}
+            {
+                Permission.WATCH,
+                Permission.SEE_AWARDS,
+                Permission.SEE_EVENTS,
+                Permission.SEE_MONEY,
+                Permission.SEE_AUDIT,
+                Permission.SEE_PEOPLE,
+            }
         ),
         # Keeps the machine and the accounts; the money is not his.
-        Role.ENGINEER: frozenset({May.WATCH, May.SEE_EVENTS, May.SUSPEND, May.SEE_PEOPLE, May.MANAGE_PEOPLE}),
+        Role.ENGINEER: frozenset(
+            {
+                Permission.WATCH,
+                Permission.SEE_EVENTS,
+                Permission.SUSPEND,
+                Permission.SEE_PEOPLE,
+                Permission.MANAGE_PEOPLE,
+            }
+        ),
     }
 )
 
-SEES: Final = frozenset({May.WATCH, May.SEE_AWARDS, May.SEE_EVENTS, May.SEE_MONEY, May.SEE_AUDIT, May.SEE_PEOPLE})
-CHANGES: Final = frozenset(May) - SEES
+SEES: Final = frozenset(
+    {
+        Permission.WATCH,
+        Permission.SEE_AWARDS,
+        Permission.SEE_EVENTS,
+        Permission.SEE_MONEY,
+        Permission.SEE_AUDIT,
+        Permission.SEE_PEOPLE,
+    }
+)
+CHANGES: Final = frozenset(Permission) - SEES
 """Permissions that change something; a session that has none of them may stay on a wall screen all day."""
 
 OF_THE_CONFIRMED: Final = frozenset(
     {
-        May.PROPOSE_ADJUSTMENTS,
-        May.APPROVE_ADJUSTMENTS,
-        May.PROPOSE_PARAMETERS,
-        May.APPROVE_PARAMETERS,
-        May.CONFIRM_PEOPLE,
+        Permission.PROPOSE_ADJUSTMENTS,
+        Permission.APPROVE_ADJUSTMENTS,
+        Permission.PROPOSE_PARAMETERS,
+        Permission.APPROVE_PARAMETERS,
+        Permission.CONFIRM_PEOPLE,
     }
 )
 """What an account may not do before it is confirmed."""
 
 
-def may(role: Role, permission: May) -> bool:
+def may(role: Role, permission: Permission) -> bool:
     return permission in PERMISSIONS[role]
 
 

@@ -14,7 +14,7 @@ from jackpot.ledger.schema import audit, login_attempts, people, sessions
 from jackpot.ledger.seal import seal_of
 from jackpot.people import passwords
 from jackpot.people.accounts import NAME, SEALED, Person, is_ours
-from jackpot.people.audit import Doer, note
+from jackpot.people.audit import Actor, note
 from jackpot.people.roles import Role, only_watches
 
 IDLE: Final = dt.timedelta(minutes=30)
@@ -44,11 +44,11 @@ class Session:
         return csrf is not None and hmac.compare_digest(csrf.encode(), self.csrf.encode())
 
 
-class LoginRefused(Exception):
+class LoginRefusedError(Exception):
     """Wrong name or password; which of them is not said."""
 
 
-class TooManyAttempts(LoginRefused):
+class TooManyAttemptsError(LoginRefusedError):
     """Neither name nor password were looked at."""
 
 
@@ -62,15 +62,15 @@ async def log_in(engine: AsyncEngine, name: str, password: str, address: str) ->
         )
         sealed = seal_of(engine).of("sessions", name, _hash(secret))
         await connection.execute(insert(sessions).values(hash=_hash(secret), person=name, seal=sealed))
-        await note(connection, Doer(name, address), "login.accepted", name)
+        await note(connection, Actor(name, address), "login.accepted", name)
     return secret
 
 
 async def check_password(engine: AsyncEngine, name: str, password: str, address: str) -> None:
-    doer = Doer(name if NAME.fullmatch(name) else UNREADABLE_NAME, address)
-    attempt = await _attempt(engine, doer)
+    actor = Actor(name if NAME.fullmatch(name) else UNREADABLE_NAME, address)
+    attempt = await _attempt(engine, actor)
     async with engine.connect() as connection:
-        query = select(*SEALED, people.c.seal).where(people.c.name == doer.name, people.c.disabled_at.is_(None))
+        query = select(*SEALED, people.c.seal).where(people.c.name == actor.name, people.c.disabled_at.is_(None))
         row = (await connection.execute(query)).first()
     ours = row is not None and is_ours(seal_of(engine), row)
     fits = await passwords.fits(password, row.password if row is not None and ours else None)
@@ -78,20 +78,20 @@ async def check_password(engine: AsyncEngine, name: str, password: str, address:
         if fits:
             await connection.execute(delete(login_attempts).where(login_attempts.c.id == attempt))
         else:
-            await _note_once(connection, doer, "login.refused", doer.name)
+            await _note_once(connection, actor, "login.refused", actor.name)
     if not fits:
-        raise LoginRefused("The name or the password is wrong.")
+        raise LoginRefusedError("The name or the password is wrong.")
 
 
-async def _attempt(engine: AsyncEngine, doer: Doer) -> int:
+async def _attempt(engine: AsyncEngine, actor: Actor) -> int:
     """Counted before the password is looked at, so that many at once are no way around the limit."""
     recent = login_attempts.c.at > func.now() - ATTEMPTS_WITHIN
-    of_name, of_address = login_attempts.c.name == doer.name, login_attempts.c.address == doer.address
+    of_name, of_address = login_attempts.c.name == actor.name, login_attempts.c.address == actor.address
     async with engine.begin() as connection:
         oldest = select(login_attempts.c.id).order_by(login_attempts.c.id).limit(100).scalar_subquery()
         await connection.execute(delete(login_attempts).where(login_attempts.c.id.in_(oldest), ~recent))
         added = await connection.execute(
-            insert(login_attempts).values(name=doer.name, address=doer.address).returning(login_attempts.c.id)
+            insert(login_attempts).values(name=actor.name, address=actor.address).returning(login_attempts.c.id)
         )
         attempt = int(added.scalar_one())
     async with engine.begin() as connection:
@@ -101,27 +101,27 @@ async def _attempt(engine: AsyncEngine, doer: Doer) -> int:
                 # The refused one does not count: whoever waits gets in, however long others go on trying.
                 await connection.execute(delete(login_attempts).where(login_attempts.c.id == attempt))
                 if counted is of_name:
-                    await _note_once(connection, doer, "login.limited", doer.name)
+                    await _note_once(connection, actor, "login.limited", actor.name)
                 else:
-                    await _note_once(connection, Doer(UNREADABLE_NAME, doer.address), "login.limited", doer.address)
+                    await _note_once(connection, Actor(UNREADABLE_NAME, actor.address), "login.limited", actor.address)
                 break
         else:
             return attempt
     minutes = ATTEMPTS_WITHIN // dt.timedelta(minutes=1)
-    raise TooManyAttempts(f"Too many attempts. Wait up to {minutes} minutes, then try again.")
+    raise TooManyAttemptsError(f"Too many attempts. Wait up to {minutes} minutes, then try again.")
 
 
-async def _note_once(connection: AsyncConnection, doer: Doer, action: str, subject: str) -> None:
+async def _note_once(connection: AsyncConnection, actor: Actor, action: str, subject: str) -> None:
     """A line in so many minutes, with how many attempts there were in them.
 
     Anybody can fail without end, and nothing is ever taken out of the trail.
     """
     recent = audit.c.at > func.now() - ATTEMPTS_WITHIN
-    same = (audit.c.address == doer.address) & (audit.c.by == doer.name) & (audit.c.action == action)
+    same = (audit.c.address == actor.address) & (audit.c.by == actor.name) & (audit.c.action == action)
     if (await connection.execute(select(audit.c.id).where(same, recent).limit(1))).first() is None:
-        counted = (login_attempts.c.address == doer.address) & (login_attempts.c.at > func.now() - ATTEMPTS_WITHIN)
+        counted = (login_attempts.c.address == actor.address) & (login_attempts.c.at > func.now() - ATTEMPTS_WITHIN)
         attempts = (await connection.execute(select(func.count()).where(counted))).scalar_one()
-        await note(connection, doer, action, subject, attempts_from_there=attempts)
+        await note(connection, actor, action, subject, attempts_from_there=attempts)
 
 
 async def find(engine: AsyncEngine, secret: str, *, used: bool = True) -> Session | None:

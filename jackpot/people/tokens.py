@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from jackpot.ledger.schema import people, tokens
 from jackpot.ledger.seal import seal_of
-from jackpot.people.accounts import SEALED, AccountRefused, Person, is_ours
-from jackpot.people.audit import Doer, note
+from jackpot.people.accounts import SEALED, AccountRefusedError, Person, is_ours
+from jackpot.people.audit import Actor, note
 from jackpot.people.roles import Role
 
 PREFIX: Final = "jackpot_"
@@ -31,22 +31,22 @@ class Token:
     expires_at: dt.datetime
 
 
-async def issue(engine: AsyncEngine, doer: Doer, person: str, label: str, *, days: int = DAYS) -> str:
+async def issue(engine: AsyncEngine, actor: Actor, person: str, label: str, *, days: int = DAYS) -> str:
     """Returns the token; nobody can read it again."""
     if not 1 <= len(label) <= LABEL_MAX or not label.isprintable():
-        raise AccountRefused(f"A token's label says in 1 to {LABEL_MAX} characters what it is for.")
+        raise AccountRefusedError(f"A token's label says in 1 to {LABEL_MAX} characters what it is for.")
     if not 1 <= days <= DAYS:
-        raise AccountRefused(f"A token lasts 1 to {DAYS} days.")
+        raise AccountRefusedError(f"A token lasts 1 to {DAYS} days.")
     name, secret = secrets.token_hex(4), PREFIX + secrets.token_urlsafe(32)
     row = {"id": name, "hash": _hash(secret), "person": person, "label": label}
     sealed = seal_of(engine).of("tokens", person, row["hash"])
     async with engine.begin() as connection:
         query = select(people.c.name).where(people.c.name == person, people.c.disabled_at.is_(None))
         if (await connection.execute(query)).first() is None:
-            raise AccountRefused(f"There is no account {person} in use.")
+            raise AccountRefusedError(f"There is no account {person} in use.")
         ends = func.now() + dt.timedelta(days=days)
         await connection.execute(insert(tokens).values(**row, expires_at=ends, seal=sealed))
-        await note(connection, doer, "token.issued", person, token=name, label=label)
+        await note(connection, actor, "token.issued", person, token=name, label=label)
     return secret
 
 
@@ -83,7 +83,7 @@ async def listed(engine: AsyncEngine, person: str) -> list[Token]:
         return [Token(*row) for row in (await connection.execute(query)).all()]
 
 
-async def revoke(engine: AsyncEngine, doer: Doer, name: str) -> None:
+async def revoke(engine: AsyncEngine, actor: Actor, name: str) -> None:
     in_use = (tokens.c.id == name) & tokens.c.revoked_at.is_(None)
     async with engine.begin() as connection:
         revoked = await connection.execute(
@@ -91,8 +91,8 @@ async def revoke(engine: AsyncEngine, doer: Doer, name: str) -> None:
         )
         person = revoked.scalar()
         if person is None:
-            raise AccountRefused(f"There is no token {name} in use.")
-        await note(connection, doer, "token.revoked", person, token=name)
+            raise AccountRefusedError(f"There is no token {name} in use.")
+        await note(connection, actor, "token.revoked", person, token=name)
 
 
 def _hash(secret: str) -> bytes:

@@ -6,7 +6,7 @@ show dashes when the daemon dies are driven by a process of their own (`jackpot 
 """
 
 from jackpot.signs.agent import BoardAgent
+from jackpot.signs.board_task import SignBoard
 from jackpot.signs.history import Entry, History, JsonLinesHistory
-from jackpot.signs.keeper import SignBoard
 
 __all__ = ["BoardAgent", "Entry", "History", "JsonLinesHistory", "SignBoard"]

@@ -11,11 +11,11 @@ import structlog
 from drivers.line import Lines
 from drivers.wiring import ResolvedWiring, clashes
 from jackpot.errors import UserError
-from jackpot.signs.face import WIN_SECONDS, LinkView
+from jackpot.signs.board_task import BoardTask, SignBoard
+from jackpot.signs.display import WIN_SECONDS, LinkView
+from jackpot.signs.feed import UnreadableError
 from jackpot.signs.history import History
-from jackpot.signs.keeper import Keeper, SignBoard
 from jackpot.signs.messages import read_award, read_meter, read_state
-from jackpot.wire.feed import UnreadableError
 
 SPREAD_SECONDS: Final = 0.1
 """The boards are told one after another within this: at once, fifty would hold up the money for a moment."""
@@ -33,7 +33,7 @@ class BoardAgent:
     def __init__(self, boards: Sequence[SignBoard], history: History, *, win_seconds: float = WIN_SECONDS) -> None:
         lines = Lines()
         self._views: dict[str, LinkView] = {board.link: LinkView(win_seconds) for board in boards}
-        self._keepers: dict[str, list[Keeper]] = {link: [] for link in self._views}
+        self._keepers: dict[str, list[BoardTask]] = {link: [] for link in self._views}
         self._unreadable: dict[str, str] = {}
         self._clock_off: set[str] = set()
         wirings = _wirings(boards)
@@ -41,7 +41,7 @@ class BoardAgent:
         for place, board in enumerate(boards):
             wiring = wirings[board.id]
             self._keepers[board.link].append(
-                Keeper(
+                BoardTask(
                     board,
                     wiring,
                     self._views[board.link],
@@ -125,7 +125,7 @@ class BoardAgent:
             self._clock_off.add(link)
             log.warning("sign_clock_off", link=link, fault=fault)
 
-    def keepers(self) -> list[Keeper]:
+    def keepers(self) -> list[BoardTask]:
         return [keeper for keepers in self._keepers.values() for keeper in keepers]
 
     def _wake(self, link: str) -> None:

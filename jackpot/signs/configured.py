@@ -1,7 +1,7 @@
 """Boards as the configuration describes them."""
 
 from jackpot.config import Sign
-from jackpot.signs.keeper import SignBoard
+from jackpot.signs.board_task import SignBoard
 
 
 def sign_board(sign: Sign) -> SignBoard:

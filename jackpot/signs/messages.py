@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from drivers.board import Amount, Pending, Win
-from jackpot.wire.feed import UnreadableError
+from jackpot.signs.feed import UnreadableError
 
 RUNNING: Final = "running"
 STATES: Final = frozenset({RUNNING, "stopped", "suspended", "lost"})

@@ -12,16 +12,16 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from jackpot.config import Table, load
-from jackpot.finance.read_day import reconcile
-from jackpot.finance.reconciliation import TableDay
+from jackpot.finance.reconciliation.data import TableDay
+from jackpot.finance.reconciliation.read_day import reconcile
 from jackpot.floor.dealer import Dealer, Habits, Pace
 from jackpot.floor.tally import Tally
-from jackpot.ledger import requests
+from jackpot.ledger import commands
 from jackpot.ledger.connection import create_engine
 from jackpot.link.commands import RoundConcluded
 from jackpot.link.gaming_day import GamingDay
+from jackpot.mqtt.broker import Broker
 from jackpot.rules.megalink import Rank
-from jackpot.wire.broker import Broker
 from tests.acceptance.conftest import LINK
 from tests.acceptance.processes import Daemon
 from tests.patience import patience_s
@@ -106,7 +106,7 @@ async def test_a_round_that_a_person_ends_is_given_up_and_play_goes_on(
     order = RoundConcluded(
         id=str(uuid.uuid4()), by="manager", reason="a test", table="BE-902", round=ended, outcome="void"
     )
-    await requests.leave(ledger, LINK, order)
+    await commands.leave(ledger, LINK, order)
     await until(lambda: bool(dealer.refusals))
     assert "round_concluded" in dealer.refusals[0]
     played = dealer.rounds

@@ -25,9 +25,9 @@ from jackpot.demo.place import BOARD_WIDTH, BY_HAND, Place
 from jackpot.demo.stage import Board, Stage
 from jackpot.demo.words import wrapped
 from jackpot.floor.dealer import Sight
+from jackpot.mqtt.broker import Broker
 from jackpot.rules.megalink import Rank
-from jackpot.wire.broker import Broker
-from jackpot.wire.feed import Feed
+from jackpot.signs.feed import Feed
 from tests.acceptance import processes
 from tests.brokers import free_port
 from tests.patience import patience_s

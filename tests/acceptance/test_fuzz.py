@@ -12,7 +12,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from jackpot.wire.mqtt import Broker, Connection, Message
+from jackpot.mqtt.client import Broker, Connection, Message
 from tests.acceptance.conftest import LINK
 from tests.acceptance.integrator import AT, ROOT, connected
 from tests.acceptance.processes import Daemon

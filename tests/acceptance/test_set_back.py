@@ -10,7 +10,7 @@ import pytest
 
 from jackpot.floor.table import TableController
 from jackpot.ledger.heads.form import new_key
-from jackpot.wire.broker import Broker
+from jackpot.mqtt.broker import Broker
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.patience import patience_s
@@ -104,10 +104,10 @@ async def test_a_ledger_that_was_set_back(
             assert not contradicted(daemon)
             await play(mosquitto, "after")
             assert (await typed(*verify)).returncode == 0
-            deed = await ledger.fetchrow(
+            audit_entry = await ledger.fetchrow(
                 "SELECT subject, detail ->> 'reason' FROM audit WHERE action = 'heads.accepted'"
             )
-            assert tuple(deed or ()) == (LINK, "the disk was lost")
+            assert tuple(audit_entry or ()) == (LINK, "the disk was lost")
             await ledger.close()
             assert await asyncio.to_thread(daemon.terminate) == 0
     finally:

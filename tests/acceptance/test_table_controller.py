@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jackpot.floor.table import TableController
-from jackpot.wire.broker import Broker
+from jackpot.mqtt.broker import Broker
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.patience import patience_s

@@ -9,8 +9,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from jackpot.wire import topics
-from jackpot.wire.mqtt import Broker, Connection
+from jackpot.contract import topics
+from jackpot.mqtt.client import Broker, Connection
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.brokers import free_port

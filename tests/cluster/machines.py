@@ -21,10 +21,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from jackpot import probe
+from jackpot.daemon import probe
 from jackpot.embedded.place import ENVIRONMENT, Account, account_for, make_data, program_from_wheel
+from jackpot.mqtt.broker import Broker
 from jackpot.pki import Kind, Site, doors
-from jackpot.wire.broker import Broker
 from tests.deploy.installed import DEPLOY, replaced
 from tests.patience import patience_s
 from tests.servers import open_directory

@@ -19,11 +19,11 @@ from pathlib import Path
 import asyncpg
 
 from jackpot import logs
+from jackpot.contract import topics
 from jackpot.ledger.connection import connect
 from jackpot.ledger.lease import survey
+from jackpot.mqtt.client import Broker, Connection, MqttError, Will
 from jackpot.pki import Kind, scram
-from jackpot.wire import topics
-from jackpot.wire.mqtt import Broker, Connection, MqttError, Will
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.cluster.machines import FILES, NATS, PATRONI, Machines, three_machines

@@ -14,10 +14,10 @@ from drivers.emulator import EmulatedPort, emulate
 from jackpot.console.access import COOKIE
 from jackpot.floor.table import TableController
 from jackpot.ledger.connection import create_engine
+from jackpot.mqtt.client import Broker
 from jackpot.people import accounts, sessions
-from jackpot.people.audit import Doer
+from jackpot.people.audit import Actor
 from jackpot.people.roles import Role
-from jackpot.wire.mqtt import Broker
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.brokers import free_port
@@ -25,7 +25,7 @@ from tests.patience import patience_s
 from tests.servers import RestartableBroker
 
 PASSWORD = "correct horse battery"
-INSTALLER = Doer("installer (terminal)", "terminal")
+INSTALLER = Actor("installer (terminal)", "terminal")
 PEOPLE = {
     "dora": Role.DEALER,
     "sam": Role.PIT_SUPERVISOR,

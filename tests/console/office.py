@@ -18,9 +18,9 @@ from jackpot.console import create_app
 from jackpot.console.access import COOKIE
 from jackpot.console.server import HttpServer
 from jackpot.ledger.connection import create_engine
+from jackpot.mqtt.client import Broker
 from jackpot.people import sessions
-from jackpot.wire.feed import Feed
-from jackpot.wire.mqtt import Broker
+from jackpot.signs.feed import Feed
 from tests.console.house import LINK, PASSWORD, hire
 from tests.ledger.scribe import NOON, play_every_kind, scribe_at
 

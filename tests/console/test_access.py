@@ -6,7 +6,7 @@ from sqlalchemy import func, select
 
 from jackpot.ledger.schema import audit, proposals, requests
 from jackpot.people import tokens
-from jackpot.people.roles import CHANGES, OF_THE_CONFIRMED, PERMISSIONS, May, Role
+from jackpot.people.roles import CHANGES, OF_THE_CONFIRMED, PERMISSIONS, Permission, Role
 from tests.console.house import INSTALLER, OF_ROLE
 from tests.console.office import Office
 
@@ -16,7 +16,7 @@ PUBLIC = "public"
 SIGNED_IN = "signed in"
 
 # Each route, what it asks, and an address of it. A route that is not here fails the first test.
-ROUTES: dict[tuple[str, str], tuple[str | tuple[May, ...], str]] = {
+ROUTES: dict[tuple[str, str], tuple[str | tuple[Permission, ...], str]] = {
     ("GET", "/healthz"): (PUBLIC, "/healthz"),
     ("HEAD", "/healthz"): (PUBLIC, "/healthz"),
     ("GET", "/readyz"): (PUBLIC, "/readyz"),
@@ -33,84 +33,84 @@ ROUTES: dict[tuple[str, str], tuple[str | tuple[May, ...], str]] = {
     ("GET", "/api/docs"): (SIGNED_IN, "/api/docs"),
     ("GET", "/api/openapi.json"): (SIGNED_IN, "/api/openapi.json"),
     ("GET", "/api/me"): (SIGNED_IN, "/api/me"),
-    ("GET", "/"): ((May.WATCH,), "/"),
-    ("GET", "/parts/{part}"): ((May.WATCH,), "/parts/tables"),
-    ("GET", "/tables"): ((May.WATCH,), "/tables"),
-    ("GET", "/stream"): ((May.WATCH,), "/stream"),
-    ("GET", "/rounds/{table}/{round:path}"): ((May.WATCH,), "/rounds/UTH-01/first"),
-    ("GET", "/find"): ((May.SEE_EVENTS,), "/find?q=megalink-event-9"),
-    ("GET", "/events/{id:path}"): ((May.SEE_EVENTS,), "/events/megalink-event-9"),
-    ("GET", "/quarantine"): ((May.SEE_EVENTS,), "/quarantine"),
-    ("GET", "/awards"): ((May.SEE_AWARDS,), "/awards"),
-    ("GET", "/awards/{id}"): ((May.SEE_AWARDS,), "/awards/megalink-000001"),
-    ("GET", "/awards/{id}/{form}"): ((May.SEE_AWARDS,), "/awards/megalink-000001/json"),
-    ("GET", "/journals"): ((May.SEE_MONEY,), "/journals"),
-    ("GET", "/journals/{link}"): ((May.SEE_MONEY,), "/journals/megalink"),
-    ("GET", "/journals/{link}/{n}"): ((May.SEE_MONEY,), "/journals/megalink/1"),
-    ("GET", "/days"): ((May.SEE_MONEY,), "/days"),
-    ("GET", "/days/{day}"): ((May.SEE_MONEY,), "/days/2026-11-15"),
-    ("GET", "/days/{day}/{form}"): ((May.SEE_MONEY,), "/days/2026-11-15/csv"),
-    ("GET", "/adjustments"): ((May.SEE_MONEY,), "/adjustments"),
-    ("GET", "/parameters"): ((May.SEE_MONEY,), "/parameters"),
-    ("GET", "/audit"): ((May.SEE_AUDIT,), "/audit"),
-    ("GET", "/audit/commands"): ((May.SEE_AUDIT,), "/audit/commands"),
-    ("POST", "/links/{link}/suspend"): ((May.SUSPEND,), "/links/megalink/suspend"),
-    ("POST", "/links/{link}/resume"): ((May.RESUME,), "/links/megalink/resume"),
-    ("POST", "/conclusions"): ((May.CONCLUDE_ROUNDS,), "/conclusions"),
-    ("POST", "/adjustments"): ((May.PROPOSE_ADJUSTMENTS,), "/adjustments"),
-    ("POST", "/adjustments/{number}/approve"): ((May.APPROVE_ADJUSTMENTS,), "/adjustments/999/approve"),
+    ("GET", "/"): ((Permission.WATCH,), "/"),
+    ("GET", "/parts/{part}"): ((Permission.WATCH,), "/parts/tables"),
+    ("GET", "/tables"): ((Permission.WATCH,), "/tables"),
+    ("GET", "/stream"): ((Permission.WATCH,), "/stream"),
+    ("GET", "/rounds/{table}/{round:path}"): ((Permission.WATCH,), "/rounds/UTH-01/first"),
+    ("GET", "/find"): ((Permission.SEE_EVENTS,), "/find?q=megalink-event-9"),
+    ("GET", "/events/{id:path}"): ((Permission.SEE_EVENTS,), "/events/megalink-event-9"),
+    ("GET", "/quarantine"): ((Permission.SEE_EVENTS,), "/quarantine"),
+    ("GET", "/awards"): ((Permission.SEE_AWARDS,), "/awards"),
+    ("GET", "/awards/{id}"): ((Permission.SEE_AWARDS,), "/awards/megalink-000001"),
+    ("GET", "/awards/{id}/{form}"): ((Permission.SEE_AWARDS,), "/awards/megalink-000001/json"),
+    ("GET", "/journals"): ((Permission.SEE_MONEY,), "/journals"),
+    ("GET", "/journals/{link}"): ((Permission.SEE_MONEY,), "/journals/megalink"),
+    ("GET", "/journals/{link}/{n}"): ((Permission.SEE_MONEY,), "/journals/megalink/1"),
+    ("GET", "/days"): ((Permission.SEE_MONEY,), "/days"),
+    ("GET", "/days/{day}"): ((Permission.SEE_MONEY,), "/days/2026-11-15"),
+    ("GET", "/days/{day}/{form}"): ((Permission.SEE_MONEY,), "/days/2026-11-15/csv"),
+    ("GET", "/adjustments"): ((Permission.SEE_MONEY,), "/adjustments"),
+    ("GET", "/parameters"): ((Permission.SEE_MONEY,), "/parameters"),
+    ("GET", "/audit"): ((Permission.SEE_AUDIT,), "/audit"),
+    ("GET", "/audit/commands"): ((Permission.SEE_AUDIT,), "/audit/commands"),
+    ("POST", "/links/{link}/suspend"): ((Permission.SUSPEND,), "/links/megalink/suspend"),
+    ("POST", "/links/{link}/resume"): ((Permission.RESUME,), "/links/megalink/resume"),
+    ("POST", "/conclusions"): ((Permission.CONCLUDE_ROUNDS,), "/conclusions"),
+    ("POST", "/adjustments"): ((Permission.PROPOSE_ADJUSTMENTS,), "/adjustments"),
+    ("POST", "/adjustments/{number}/approve"): ((Permission.APPROVE_ADJUSTMENTS,), "/adjustments/999/approve"),
     ("POST", "/adjustments/{number}/reject"): (
-        (May.APPROVE_ADJUSTMENTS, May.PROPOSE_ADJUSTMENTS),
+        (Permission.APPROVE_ADJUSTMENTS, Permission.PROPOSE_ADJUSTMENTS),
         "/adjustments/999/reject",
     ),
-    ("POST", "/parameters"): ((May.PROPOSE_PARAMETERS,), "/parameters"),
-    ("POST", "/parameters/{number}/approve"): ((May.APPROVE_PARAMETERS,), "/parameters/999/approve"),
+    ("POST", "/parameters"): ((Permission.PROPOSE_PARAMETERS,), "/parameters"),
+    ("POST", "/parameters/{number}/approve"): ((Permission.APPROVE_PARAMETERS,), "/parameters/999/approve"),
     ("POST", "/parameters/{number}/reject"): (
-        (May.APPROVE_PARAMETERS, May.PROPOSE_PARAMETERS),
+        (Permission.APPROVE_PARAMETERS, Permission.PROPOSE_PARAMETERS),
         "/parameters/999/reject",
     ),
-    ("GET", "/people"): ((May.SEE_PEOPLE,), "/people"),
-    ("POST", "/people"): ((May.MANAGE_PEOPLE,), "/people"),
-    ("POST", "/people/{name}/confirm"): ((May.CONFIRM_PEOPLE,), "/people/nobody/confirm"),
-    ("POST", "/people/{name}/disable"): ((May.MANAGE_PEOPLE,), "/people/nobody/disable"),
-    ("POST", "/people/{name}/password"): ((May.MANAGE_PEOPLE,), "/people/nobody/password"),
-    ("GET", "/api/links"): ((May.WATCH,), "/api/links"),
-    ("GET", "/api/links/{link}"): ((May.WATCH,), "/api/links/megalink"),
-    ("GET", "/api/links/{link}/claims"): ((May.WATCH,), "/api/links/megalink/claims"),
-    ("GET", "/api/links/{link}/history"): ((May.WATCH,), "/api/links/megalink/history"),
-    ("GET", "/api/links/{link}/journals"): ((May.SEE_MONEY,), "/api/links/megalink/journals"),
-    ("GET", "/api/links/{link}/awards"): ((May.SEE_AWARDS,), "/api/links/megalink/awards"),
-    ("GET", "/api/tables"): ((May.WATCH,), "/api/tables"),
-    ("GET", "/api/boards"): ((May.WATCH,), "/api/boards"),
-    ("GET", "/api/rounds/{table}/{round:path}"): ((May.WATCH,), "/api/rounds/UTH-01/first"),
-    ("GET", "/api/events/{event:path}"): ((May.SEE_EVENTS,), "/api/events/megalink-event-9"),
-    ("GET", "/api/quarantine"): ((May.SEE_EVENTS,), "/api/quarantine"),
-    ("GET", "/api/awards/{award}"): ((May.SEE_AWARDS,), "/api/awards/megalink-000001"),
-    ("GET", "/api/journals/{link}/{n}"): ((May.SEE_MONEY,), "/api/journals/megalink/1"),
-    ("GET", "/api/days/{day}"): ((May.SEE_MONEY,), "/api/days/2026-11-15"),
-    ("GET", "/api/proposals"): ((May.SEE_MONEY,), "/api/proposals?kind=adjustment"),
-    ("GET", "/api/audit"): ((May.SEE_AUDIT,), "/api/audit"),
-    ("GET", "/api/commands"): ((May.SEE_AUDIT,), "/api/commands"),
-    ("POST", "/api/links/{link}/suspend"): ((May.SUSPEND,), "/api/links/megalink/suspend"),
-    ("POST", "/api/links/{link}/resume"): ((May.RESUME,), "/api/links/megalink/resume"),
-    ("POST", "/api/conclusions"): ((May.CONCLUDE_ROUNDS,), "/api/conclusions"),
-    ("POST", "/api/adjustments"): ((May.PROPOSE_ADJUSTMENTS,), "/api/adjustments"),
-    ("POST", "/api/adjustments/{number}/approve"): ((May.APPROVE_ADJUSTMENTS,), "/api/adjustments/999/approve"),
+    ("GET", "/people"): ((Permission.SEE_PEOPLE,), "/people"),
+    ("POST", "/people"): ((Permission.MANAGE_PEOPLE,), "/people"),
+    ("POST", "/people/{name}/confirm"): ((Permission.CONFIRM_PEOPLE,), "/people/nobody/confirm"),
+    ("POST", "/people/{name}/disable"): ((Permission.MANAGE_PEOPLE,), "/people/nobody/disable"),
+    ("POST", "/people/{name}/password"): ((Permission.MANAGE_PEOPLE,), "/people/nobody/password"),
+    ("GET", "/api/links"): ((Permission.WATCH,), "/api/links"),
+    ("GET", "/api/links/{link}"): ((Permission.WATCH,), "/api/links/megalink"),
+    ("GET", "/api/links/{link}/claims"): ((Permission.WATCH,), "/api/links/megalink/claims"),
+    ("GET", "/api/links/{link}/history"): ((Permission.WATCH,), "/api/links/megalink/history"),
+    ("GET", "/api/links/{link}/journals"): ((Permission.SEE_MONEY,), "/api/links/megalink/journals"),
+    ("GET", "/api/links/{link}/awards"): ((Permission.SEE_AWARDS,), "/api/links/megalink/awards"),
+    ("GET", "/api/tables"): ((Permission.WATCH,), "/api/tables"),
+    ("GET", "/api/boards"): ((Permission.WATCH,), "/api/boards"),
+    ("GET", "/api/rounds/{table}/{round:path}"): ((Permission.WATCH,), "/api/rounds/UTH-01/first"),
+    ("GET", "/api/events/{event:path}"): ((Permission.SEE_EVENTS,), "/api/events/megalink-event-9"),
+    ("GET", "/api/quarantine"): ((Permission.SEE_EVENTS,), "/api/quarantine"),
+    ("GET", "/api/awards/{award}"): ((Permission.SEE_AWARDS,), "/api/awards/megalink-000001"),
+    ("GET", "/api/journals/{link}/{n}"): ((Permission.SEE_MONEY,), "/api/journals/megalink/1"),
+    ("GET", "/api/days/{day}"): ((Permission.SEE_MONEY,), "/api/days/2026-11-15"),
+    ("GET", "/api/proposals"): ((Permission.SEE_MONEY,), "/api/proposals?kind=adjustment"),
+    ("GET", "/api/audit"): ((Permission.SEE_AUDIT,), "/api/audit"),
+    ("GET", "/api/commands"): ((Permission.SEE_AUDIT,), "/api/commands"),
+    ("POST", "/api/links/{link}/suspend"): ((Permission.SUSPEND,), "/api/links/megalink/suspend"),
+    ("POST", "/api/links/{link}/resume"): ((Permission.RESUME,), "/api/links/megalink/resume"),
+    ("POST", "/api/conclusions"): ((Permission.CONCLUDE_ROUNDS,), "/api/conclusions"),
+    ("POST", "/api/adjustments"): ((Permission.PROPOSE_ADJUSTMENTS,), "/api/adjustments"),
+    ("POST", "/api/adjustments/{number}/approve"): ((Permission.APPROVE_ADJUSTMENTS,), "/api/adjustments/999/approve"),
     ("POST", "/api/adjustments/{number}/reject"): (
-        (May.APPROVE_ADJUSTMENTS, May.PROPOSE_ADJUSTMENTS),
+        (Permission.APPROVE_ADJUSTMENTS, Permission.PROPOSE_ADJUSTMENTS),
         "/api/adjustments/999/reject",
     ),
-    ("POST", "/api/parameters"): ((May.PROPOSE_PARAMETERS,), "/api/parameters"),
-    ("POST", "/api/parameters/{number}/approve"): ((May.APPROVE_PARAMETERS,), "/api/parameters/999/approve"),
+    ("POST", "/api/parameters"): ((Permission.PROPOSE_PARAMETERS,), "/api/parameters"),
+    ("POST", "/api/parameters/{number}/approve"): ((Permission.APPROVE_PARAMETERS,), "/api/parameters/999/approve"),
     ("POST", "/api/parameters/{number}/reject"): (
-        (May.APPROVE_PARAMETERS, May.PROPOSE_PARAMETERS),
+        (Permission.APPROVE_PARAMETERS, Permission.PROPOSE_PARAMETERS),
         "/api/parameters/999/reject",
     ),
-    ("GET", "/api/people"): ((May.SEE_PEOPLE,), "/api/people"),
-    ("POST", "/api/people"): ((May.MANAGE_PEOPLE,), "/api/people"),
-    ("POST", "/api/people/{name}/confirm"): ((May.CONFIRM_PEOPLE,), "/api/people/nobody/confirm"),
-    ("POST", "/api/people/{name}/disable"): ((May.MANAGE_PEOPLE,), "/api/people/nobody/disable"),
-    ("POST", "/api/people/{name}/password"): ((May.MANAGE_PEOPLE,), "/api/people/nobody/password"),
+    ("GET", "/api/people"): ((Permission.SEE_PEOPLE,), "/api/people"),
+    ("POST", "/api/people"): ((Permission.MANAGE_PEOPLE,), "/api/people"),
+    ("POST", "/api/people/{name}/confirm"): ((Permission.CONFIRM_PEOPLE,), "/api/people/nobody/confirm"),
+    ("POST", "/api/people/{name}/disable"): ((Permission.MANAGE_PEOPLE,), "/api/people/nobody/disable"),
+    ("POST", "/api/people/{name}/password"): ((Permission.MANAGE_PEOPLE,), "/api/people/nobody/password"),
 }
 
 GUARDED = [(method, asked, path) for (method, _), (asked, path) in ROUTES.items() if asked != PUBLIC]
@@ -146,14 +146,14 @@ async def test_public_pages_are_public(office: Office) -> None:
                 assert (await client.get(path)).status_code == 200, path
 
 
-def allowed(role: Role, asked: str | tuple[May, ...]) -> bool:
+def allowed(role: Role, asked: str | tuple[Permission, ...]) -> bool:
     return asked == SIGNED_IN or any(permission in PERMISSIONS[role] for permission in asked)
 
 
 @pytest.mark.parametrize("role", list(Role))
 async def test_a_role_gets_what_it_may_and_nothing_else(office: Office, role: Role) -> None:
     """What is sent is empty: whoever may do it is told so, and nobody changes anything."""
-    before = await deeds(office)
+    before = await audit_entries(office)
     async with office.client(OF_ROLE[role]) as client:
         for method, asked, path in GUARDED:
             if path in ENDLESS or path == "/logout":
@@ -163,7 +163,7 @@ async def test_a_role_gets_what_it_may_and_nothing_else(office: Office, role: Ro
                 assert answer.status_code in (200, 303, 404, 409, 422), (method, path, answer.text)
             else:
                 assert answer.status_code == 403, (method, path)
-    assert await deeds(office) == before
+    assert await audit_entries(office) == before
 
 
 @pytest.mark.parametrize("role", list(Role))
@@ -182,17 +182,17 @@ async def test_a_token_has_the_role_of_its_person(office: Office, role: Role) ->
 
 async def test_a_form_without_the_sessions_token_is_refused(office: Office) -> None:
     """Another site can make a browser send the cookie, but not this."""
-    before = await deeds(office)
+    before = await audit_entries(office)
     dealers = (await office.session("dora")).csrf
     for name, wrong in (("mona", {}), ("fritz", {"X-CSRF-Token": "0" * 64}), ("emil", {"X-CSRF-Token": dealers})):
         async with office.client(name, csrf=False, headers=wrong) as client:
             for path in CHANGING:
                 answer = await client.post(path, data={"reason": "from elsewhere", "csrf": ""})
                 assert answer.status_code == 403, path
-    assert await deeds(office) == before
+    assert await audit_entries(office) == before
 
 
-async def deeds(office: Office) -> list[int]:
+async def audit_entries(office: Office) -> list[int]:
     """How much was ever asked of a desk, proposed, and done; logins and refusals apart."""
     async with office.engine.connect() as connection:
         counted = [
@@ -208,11 +208,16 @@ async def deeds(office: Office) -> list[int]:
 async def test_no_role_both_proposes_and_approves_parameters_nor_keeps_accounts_and_money() -> None:
     """Separation of duties, whatever the table says next year."""
     for permissions in PERMISSIONS.values():
-        assert not {May.PROPOSE_PARAMETERS, May.APPROVE_PARAMETERS} <= permissions
-        if May.MANAGE_PEOPLE in permissions:
+        assert not {Permission.PROPOSE_PARAMETERS, Permission.APPROVE_PARAMETERS} <= permissions
+        if Permission.MANAGE_PEOPLE in permissions:
             assert not permissions & OF_THE_CONFIRMED
-            assert not permissions & {May.SEE_MONEY, May.PROPOSE_ADJUSTMENTS, May.APPROVE_ADJUSTMENTS, May.RESUME}
-        if May.SEE_AUDIT in permissions:
+            assert not permissions & {
+                Permission.SEE_MONEY,
+                Permission.PROPOSE_ADJUSTMENTS,
+                Permission.APPROVE_ADJUSTMENTS,
+                Permission.RESUME,
+            }
+        if Permission.SEE_AUDIT in permissions:
             assert not permissions & CHANGES
 
 

@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import insert, select, update
 from sqlalchemy.exc import DBAPIError
 
-from jackpot.console import orders
+from jackpot.console import commands
 from jackpot.console.access import COOKIE
 from jackpot.ledger.schema import audit, people, proposals
 from jackpot.people import accounts, sessions, tokens
-from jackpot.people.audit import Doer
+from jackpot.people.audit import Actor
 from jackpot.people.roles import Role
 from tests.console.house import INSTALLER, LINK, PASSWORD
 from tests.console.office import Office
@@ -24,7 +24,7 @@ ADJUSTMENT = {"link": LINK, "account": "reserve", "amount_cents": 100, "reason":
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(orders, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(commands, "PATIENCE_S", 0.05)
 
 
 async def asked(office: Office, name: str, path: str, **body: Any) -> tuple[int, Any]:
@@ -48,7 +48,7 @@ async def made(office: Office, role: Role = Role.FINANCE) -> str:
     """By the engineer in the console; then he logs in with it and chooses a password, as anyone could."""
     name = f"puppet-{uuid.uuid4().hex[:8]}"
     assert (await by(office, "emil", "people", name=name, role=role.value, password=PASSWORD))[0] == 201
-    await accounts.set_password(office.engine, Doer(name, "10.1.0.1"), name, OWN)
+    await accounts.set_password(office.engine, Actor(name, "10.1.0.1"), name, OWN)
     return name
 
 
@@ -96,13 +96,13 @@ async def test_another_confirms_and_a_new_password_asks_again(office: Office, ro
     assert trail[:2] == [("emil", "person.added"), (name, "password.set")]
     assert (confirmer, "person.confirmed") in trail
 
-    await accounts.set_password(office.engine, Doer(name, "10.1.0.1"), name, OWN)
+    await accounts.set_password(office.engine, Actor(name, "10.1.0.1"), name, OWN)
     assert (await asked(office, name, "adjustments", **ADJUSTMENT))[0] == 201, "one's own password changes nothing"
 
     assert (await by(office, "emil", f"people/{name}/password", password=PASSWORD))[0] == 200
     status, answer = await by(office, confirmer, f"people/{name}/confirm")
     assert (status, "has not chosen a password yet" in answer["detail"]) == (409, True)
-    await accounts.set_password(office.engine, Doer(name, "10.1.0.1"), name, OWN)
+    await accounts.set_password(office.engine, Actor(name, "10.1.0.1"), name, OWN)
     assert (await asked(office, name, "adjustments", **ADJUSTMENT))[0] == 403
 
 
@@ -122,5 +122,5 @@ async def test_whoever_cannot_change_money_needs_nobody(office: Office) -> None:
 async def test_what_is_set_at_the_terminal_is_confirmed(office: Office) -> None:
     name = await made(office)
     await accounts.set_password(office.engine, INSTALLER, name, PASSWORD, vouching=office.engine)
-    await accounts.set_password(office.engine, Doer(name, "10.1.0.1"), name, OWN)
+    await accounts.set_password(office.engine, Actor(name, "10.1.0.1"), name, OWN)
     assert (await asked(office, name, "adjustments", **ADJUSTMENT))[0] == 201

@@ -7,9 +7,9 @@ import pytest
 from fastapi.sse import ServerSentEvent
 
 from jackpot.console import live
-from jackpot.console.live import TooManyWatchers, Watchers
-from jackpot.wire.feed import Feed
-from jackpot.wire.mqtt import Broker
+from jackpot.console.live import TooManyWatchersError, Watchers
+from jackpot.mqtt.client import Broker
+from jackpot.signs.feed import Feed
 from tests.patience import patience_s
 
 METER = {"link": "megalink", "version": 1, "displayed_cents": 100, "pending": []}
@@ -83,7 +83,7 @@ async def test_only_so_many_watch_at_once_and_a_place_comes_free(monkeypatch: py
     for stream in streams:
         watchers.admit()
         await some(stream, 1)
-    with pytest.raises(TooManyWatchers):
+    with pytest.raises(TooManyWatchersError):
         watchers.admit()
     await streams[0].aclose()
     watchers.admit()

@@ -5,9 +5,9 @@ import datetime as dt
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from jackpot.console.chart import HEIGHT, WIDTH, draw
-from jackpot.console.read import reading
-from jackpot.console.read.history import POINTS, WINS_MAX, Point, read_history
 from jackpot.ledger.connection import create_engine
+from jackpot.ledger.read import reading
+from jackpot.ledger.read.history import POINTS, WINS_MAX, Point, read_history
 from tests.ledger.scribe import NOON, scribe_at
 
 

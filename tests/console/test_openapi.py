@@ -17,11 +17,11 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from jackpot.console import orders
+from jackpot.console import commands
 from jackpot.console.server import HttpServer
 from jackpot.ledger.connection import create_engine
 from jackpot.people import tokens
-from jackpot.people.roles import PERMISSIONS, May, Role
+from jackpot.people.roles import PERMISSIONS, Permission, Role
 from tests.brokers import free_port
 from tests.console.house import INSTALLER, OF_ROLE
 from tests.console.office import console, open_office
@@ -62,7 +62,7 @@ def served(postgres: PostgresProgram, ledger_template: str) -> Iterator[Served]:
             await serving
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(orders, "PATIENCE_S", 0.05)
+        patch.setattr(commands, "PATIENCE_S", 0.05)
         thread = threading.Thread(target=lambda: asyncio.run(serve()))
         thread.start()
         assert started.wait(30)
@@ -73,7 +73,7 @@ def served(postgres: PostgresProgram, ledger_template: str) -> Iterator[Served]:
 
 def role_for(permission: str) -> Role:
     """One that may do it: `x-permission` is in the words of the description."""
-    wanted = {May(name.replace(" ", "_")) for name in permission.split(" or ") if not name.startswith("anyone")}
+    wanted = {Permission(name.replace(" ", "_")) for name in permission.split(" or ") if not name.startswith("anyone")}
     return next(role for role in Role if not wanted or PERMISSIONS[role] & wanted)
 
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from sqlalchemy import event
 
-from jackpot.console.read import reading
+from jackpot.ledger.read import reading
 from jackpot.people.roles import Role
 from tests.console.house import OF_ROLE
 from tests.console.office import DAY, Office

@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import func, insert, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from jackpot.console import orders
+from jackpot.console import commands
 from jackpot.ledger.schema import proposals, requests
-from jackpot.people.roles import May, Role, may
+from jackpot.people.roles import Permission, Role, may
 from tests.console.house import LINK, OF_ROLE
 from tests.console.office import OTHER_LINK, Office
 
@@ -27,7 +27,7 @@ CHANGE = {"link": LINK, "effective": "next_win", "reason": "new terms", "paramet
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """No daemon leads the link here: the order stands, and nobody waits long for the answer."""
-    monkeypatch.setattr(orders, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(commands, "PATIENCE_S", 0.2)
 
 
 async def send(office: Office, name: str, path: str, **body: Any) -> tuple[int, Any]:
@@ -123,12 +123,12 @@ async def test_nobody_rejects_what_is_not_his_to_decide(office: Office) -> None:
 @pytest.mark.parametrize(
     ("kind", "propose", "approve"),
     [
-        ("adjustment", May.PROPOSE_ADJUSTMENTS, May.APPROVE_ADJUSTMENTS),
-        ("parameters", May.PROPOSE_PARAMETERS, May.APPROVE_PARAMETERS),
+        ("adjustment", Permission.PROPOSE_ADJUSTMENTS, Permission.APPROVE_ADJUSTMENTS),
+        ("parameters", Permission.PROPOSE_PARAMETERS, Permission.APPROVE_PARAMETERS),
     ],
 )
 async def test_the_database_knows_who_may_propose_and_approve(
-    office: Office, role: Role, kind: str, propose: May, approve: May
+    office: Office, role: Role, kind: str, propose: Permission, approve: Permission
 ) -> None:
     """The trigger and the table of permissions say the same."""
     someone = OF_ROLE[role]

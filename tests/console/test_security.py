@@ -9,13 +9,13 @@ from argon2 import Type
 from sqlalchemy import func, select, update
 
 from jackpot.console.access import COOKIE
-from jackpot.console.pages.entrance import inside
+from jackpot.console.pages.login import inside
 from jackpot.ledger.connection import create_engine
 from jackpot.ledger.schema import audit
 from jackpot.ledger.schema import sessions as session_table
 from jackpot.ledger.schema import tokens as token_table
 from jackpot.people import accounts, sessions, tokens
-from jackpot.people.audit import Doer
+from jackpot.people.audit import Actor
 from jackpot.people.roles import Role
 from tests.console.conftest import HASHER
 from tests.console.house import INSTALLER, PASSWORD
@@ -133,17 +133,17 @@ async def test_wrong_name_and_wrong_password_are_told_alike(office: Office) -> N
 async def test_too_many_attempts_are_not_looked_at(office: Office) -> None:
     name = await person(office, "often.wrong")
     for _ in range(sessions.ATTEMPTS_PER_NAME):
-        with pytest.raises(sessions.LoginRefused):
+        with pytest.raises(sessions.LoginRefusedError):
             await sessions.log_in(office.engine, name, "wrong password", "10.0.0.1")
-    with pytest.raises(sessions.TooManyAttempts):
+    with pytest.raises(sessions.TooManyAttemptsError):
         await sessions.log_in(office.engine, name, PASSWORD, "10.0.0.2")
 
 
 async def test_too_many_attempts_from_one_address_are_not_looked_at(office: Office) -> None:
     for number in range(sessions.ATTEMPTS_PER_ADDRESS):
-        with pytest.raises(sessions.LoginRefused):
+        with pytest.raises(sessions.LoginRefusedError):
             await sessions.log_in(office.engine, f"guess-{number}", "wrong password", "10.0.0.9")
-    with pytest.raises(sessions.TooManyAttempts):
+    with pytest.raises(sessions.TooManyAttemptsError):
         await sessions.log_in(office.engine, "dora", PASSWORD, "10.0.0.9")
     assert await sessions.log_in(office.engine, "dora", PASSWORD, "10.0.0.10")
 
@@ -170,7 +170,7 @@ async def test_failing_without_end_does_not_fill_the_trail(office: Office) -> No
     """Each fails from another address than other tests do, first with one name, then with many."""
     for names, address in ((["same.name"] * 60, "10.9.0.1"), ([f"name-{number}" for number in range(90)], "10.9.0.2")):
         for name in names:
-            with pytest.raises(sessions.LoginRefused):
+            with pytest.raises(sessions.LoginRefusedError):
                 await sessions.log_in(office.engine, name, "wrong password", address)
     async with office.engine.connect() as connection:
         query = select(audit.c.action, audit.c.by, audit.c.subject, audit.c.detail).order_by(audit.c.id)
@@ -259,10 +259,10 @@ async def test_disabling_ends_sessions_and_tokens_at_once(office: Office) -> Non
     name = await person(office, "leaves.today")
     secret = await sessions.log_in(office.engine, name, PASSWORD, "here")
     token = await tokens.issue(office.engine, INSTALLER, name, "script")
-    await accounts.disable(office.engine, Doer("emil", "here"), name)
+    await accounts.disable(office.engine, Actor("emil", "here"), name)
     assert await sessions.find(office.engine, secret) is None
     assert await tokens.find(office.engine, token) is None
-    with pytest.raises(sessions.LoginRefused):
+    with pytest.raises(sessions.LoginRefusedError):
         await sessions.log_in(office.engine, name, PASSWORD, "here")
 
 
@@ -298,7 +298,7 @@ async def test_a_password_that_another_has_set_must_be_changed_first(office: Off
             assert (answer.status_code, why in answer.text) == (422, True), why
         assert (await client.post("/password", data={"csrf": csrf, **chosen})).status_code == 303
         assert (await client.get("/awards")).status_code == 200
-    with pytest.raises(sessions.LoginRefused):
+    with pytest.raises(sessions.LoginRefusedError):
         await sessions.log_in(office.engine, name, PASSWORD, "here")
 
 

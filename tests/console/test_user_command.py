@@ -15,7 +15,7 @@ from jackpot.ledger.connection import create_engine
 from jackpot.ledger.schema import people
 from jackpot.ledger.seal import Seal
 from jackpot.people import accounts, sessions, tokens
-from jackpot.people.audit import Doer
+from jackpot.people.audit import Actor
 from tests.console.office import console
 
 PASSWORD = "a long walk in the rain"
@@ -74,7 +74,7 @@ async def test_a_key_seals_the_accounts_that_are_there(config: Path, ledger_url:
     assert (made.exit_code, key.stat().st_mode & 0o777) == (0, 0o600)
     engine = create_engine(ledger_url, seal=Seal(bytes.fromhex(key.read_text())))
     try:
-        with pytest.raises(sessions.LoginRefused):
+        with pytest.raises(sessions.LoginRefusedError):
             await sessions.log_in(engine, "emil", PASSWORD, "here")
         with pytest.raises(UserError, match="name a key_file"):
             await to_thread(run, config, "seal")
@@ -98,8 +98,8 @@ async def test_an_account_that_somebody_changed_is_mended_here_alone(
         async with engine.begin() as connection:
             await connection.execute(update(people).values(must_change=False))
         assert await accounts.forged(engine) == ["fritz"]
-        with pytest.raises(accounts.AccountRefused, match="jackpot user password fritz"):
-            await accounts.set_password(engine, Doer("emil", "10.0.0.1"), "fritz", PASSWORD)
+        with pytest.raises(accounts.AccountRefusedError, match="jackpot user password fritz"):
+            await accounts.set_password(engine, Actor("emil", "10.0.0.1"), "fritz", PASSWORD)
         await to_thread(run, config, "password", "fritz", typed=PASSWORD)
         assert await accounts.forged(engine) == []
         session = await sessions.find(engine, await sessions.log_in(engine, "fritz", PASSWORD, "here"))
@@ -115,7 +115,7 @@ async def test_a_password_set_here_opens_the_door_once(config: Path, ledger_url:
     await to_thread(run, config, "password", "emil", typed="another walk in the rain")
     engine = create_engine(ledger_url)
     try:
-        with pytest.raises(sessions.LoginRefused):
+        with pytest.raises(sessions.LoginRefusedError):
             await sessions.log_in(engine, "emil", PASSWORD, "here")
         session = await sessions.find(engine, await sessions.log_in(engine, "emil", "another walk in the rain", "here"))
         assert session is not None

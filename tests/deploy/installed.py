@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from jackpot.mqtt.broker import Broker
 from jackpot.pki import Kind, Site, doors
-from jackpot.wire.broker import Broker
 from tests import brokers
 from tests.patience import patience_s
 from tests.servers import ROOT

@@ -10,10 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from jackpot.ledger.connection import create_engine
 from jackpot.ledger.seal import Seal
 from jackpot.people import accounts, tokens
-from jackpot.people.audit import TERMINAL, Doer
+from jackpot.people.audit import TERMINAL, Actor
 from jackpot.people.roles import Role
 
-INSTALLER = Doer("installer (terminal)", TERMINAL)
+INSTALLER = Actor("installer (terminal)", TERMINAL)
 PASSWORD = "correct horse battery"
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from jackpot.contract import topics
+from jackpot.mqtt.client import Broker, Connection, MqttError, Will
 from jackpot.pki import Kind
-from jackpot.wire import topics
-from jackpot.wire.mqtt import Broker, Connection, MqttError, Will
 from tests.deploy import installed
 from tests.deploy.installed import Mosquitto, Pki
 from tests.patience import patience_s

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from jackpot.contract import topics
+from jackpot.mqtt.broker_log import BrokerFiles, BrokerLog, Door, Refusal
+from jackpot.mqtt.client import Will
 from jackpot.pki import Kind, doors
-from jackpot.wire import topics
-from jackpot.wire.broker_log import BrokerFiles, BrokerLog, Door, Refusal
-from jackpot.wire.mqtt import Will
 from tests import brokers
 from tests.acceptance import processes
 from tests.acceptance.processes import JACKPOT

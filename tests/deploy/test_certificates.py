@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from jackpot import certificates, config
-from jackpot.cli.doctor import Finding, Verdict
-from jackpot.cli.doctor.certificates import examine
-from jackpot.pki import Kind, Site, files
-from jackpot.wire.mqtt import Broker, Connection
+from jackpot import config
+from jackpot.cli.checks import Finding, Verdict
+from jackpot.cli.checks.certificates import examine
+from jackpot.mqtt.client import Broker, Connection
+from jackpot.pki import Kind, Site, expiry, files
 from tests.acceptance import processes
 from tests.deploy import installed
 from tests.deploy.conftest import Controller
@@ -109,4 +109,4 @@ def test_the_daemon_tells_when_its_certificates_end(controller: Controller, pki:
     holders = {"mqtt.cert": (Kind.CONTROLLER, "control-1"), "broker": (Kind.SERVER, "broker")}
     for key, holder in holders.items():
         assert told.pop(key) == files.read_certificate(Path(pki.files(*holder)[0])).not_valid_after_utc.timestamp()
-    assert told == {"mqtt.ca": certificates.ends(Path(pki.ca), "mqtt.ca").timestamp()}
+    assert told == {"mqtt.ca": expiry.ends(Path(pki.ca), "mqtt.ca").timestamp()}

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from jackpot.contract import topics
 from jackpot.embedded.place import account_for, program_from_wheel
+from jackpot.mqtt.broker import Broker
+from jackpot.mqtt.client import MqttError, Will
+from jackpot.mqtt.session import Session
 from jackpot.pki import Kind, doors
-from jackpot.wire import topics
-from jackpot.wire.broker import Broker
-from jackpot.wire.mqtt import MqttError, Will
-from jackpot.wire.session import Session
 from tests import brokers
 from tests.deploy import installed
 from tests.deploy.installed import DEPLOY, Pki, replaced

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jackpot.contract import topics
+from jackpot.contract.proofs import holds, sealed
 from jackpot.floor.table import TableController
+from jackpot.mqtt.client import Connection
 from jackpot.pki import Kind
-from jackpot.wire import topics
-from jackpot.wire.mqtt import Connection
-from jackpot.wire.proof import holds, sealed
 from tests.deploy.conftest import Controller, Database
 from tests.deploy.installed import Pki
 from tests.patience import patience_s

@@ -20,7 +20,7 @@ from jackpot.ledger.heads import keeping
 from jackpot.ledger.heads.file import HeadsFile, read
 from jackpot.ledger.heads.form import (
     Acceptance,
-    HeadNotTrue,
+    HeadMismatchError,
     SignedHead,
     check,
     fingerprint,
@@ -54,15 +54,15 @@ def test_a_signed_head_says_what_was_signed() -> None:
 def test_a_changed_byte_breaks_the_signature(position: int, change: int) -> None:
     changed = bytearray(sign(KEY, HEAD))
     changed[position] ^= change
-    with pytest.raises(HeadNotTrue):
+    with pytest.raises(HeadMismatchError):
         check(KEYS, bytes(changed))
 
 
 def test_another_key_is_not_the_daemons() -> None:
     forger = Ed25519PrivateKey.generate()
-    with pytest.raises(HeadNotTrue, match="signature"):
+    with pytest.raises(HeadMismatchError, match="signature"):
         check(KEYS, sign(forger, HEAD))
-    with pytest.raises(HeadNotTrue, match="not named"):
+    with pytest.raises(HeadMismatchError, match="not named"):
         check({}, sign(KEY, HEAD))
 
 
@@ -101,7 +101,7 @@ NOT_HEADS = {
 def test_any_other_line_is_an_alarm(tmp_path: Path, line: bytes) -> None:
     file = tmp_path / "heads.jsonl"
     file.write_bytes(LINE + b"\n" + line + b"\n" + LINE + b"\n")
-    with pytest.raises(HeadNotTrue, match="line 2"):
+    with pytest.raises(HeadMismatchError, match="line 2"):
         read(file, KEYS)
 
 
@@ -109,7 +109,7 @@ def test_any_other_line_is_an_alarm(tmp_path: Path, line: bytes) -> None:
 def test_a_last_line_that_is_whole_and_was_not_signed_so_is_an_alarm(tmp_path: Path, line: bytes) -> None:
     file = tmp_path / "heads.jsonl"
     file.write_bytes(LINE + b"\n" + line)
-    with pytest.raises(HeadNotTrue, match="line 2"):
+    with pytest.raises(HeadMismatchError, match="line 2"):
         read(file, KEYS)
 
 
@@ -165,7 +165,7 @@ def test_a_head_that_is_missing_is_named(tmp_path: Path) -> None:
     lines = [keep(file, n) for n in range(1, 7)]
     for kept, why in (([1, 2, 5, 6], "heads 3 to 4 are missing"), ([1, 3, 4], "head 2 is missing")):
         file.write_bytes(b"".join(lines[number - 1] + b"\n" for number in kept))
-        with pytest.raises(HeadNotTrue, match=why):
+        with pytest.raises(HeadMismatchError, match=why):
             told_by([str(file)], [public_key(tmp_path)])
     file.write_bytes(b"".join(line + b"\n" for line in lines[3:]))
     found = told_by([str(file)], [public_key(tmp_path)])
@@ -182,7 +182,7 @@ def test_a_file_that_was_set_back_is_told_by_a_copy(tmp_path: Path) -> None:
     shutil.copy(file, copy)
     file.write_bytes(before)
     keep(file, 3)
-    with pytest.raises(HeadNotTrue, match=r"two heads of series .* have number 2"):
+    with pytest.raises(HeadMismatchError, match=r"two heads of series .* have number 2"):
         told_by([str(file), str(copy)], [public_key(tmp_path)])
 
 

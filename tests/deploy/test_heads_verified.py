@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from jackpot.contract import topics
 from jackpot.ledger.heads.file import HeadsFile, read
 from jackpot.ledger.heads.form import fingerprint, load_public_key
+from jackpot.mqtt.client import Connection
 from jackpot.pki import Kind
-from jackpot.wire import topics
-from jackpot.wire.mqtt import Connection
 from tests.acceptance import processes
 from tests.deploy.conftest import Controller, Database
 from tests.deploy.installed import Pki

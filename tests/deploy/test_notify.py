@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jackpot.config import service_manager
-from jackpot.notify import ServiceManager
+from jackpot.daemon.service_manager import ServiceManager
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.brokers import free_port

@@ -12,7 +12,7 @@ from cryptography import x509
 from typer.testing import CliRunner, Result
 
 from jackpot.cli.pki import command
-from jackpot.errors import CheckFailed, UserError
+from jackpot.errors import CheckFailedError, UserError
 from jackpot.pki import Kind, Site, files
 
 NOW = dt.datetime(2026, 11, 16, 2, tzinfo=dt.UTC)
@@ -183,7 +183,7 @@ def test_the_command_makes_issues_lists_and_revokes(tmp_path: Path) -> None:
     assert [(issued["kind"], issued["name"]) for issued in listed] == [("table", "UTH-01"), ("server", "broker")]
     assert run("list", "--expiring", "99999999", *folder).exit_code == 2
     ending = run("list", "--expiring", "30", *folder)
-    assert isinstance(ending.exception, CheckFailed)
+    assert isinstance(ending.exception, CheckFailedError)
     assert "broker" in ending.stdout
     assert "UTH-01" not in ending.stdout
     assert run("issue", "server", "broker", *folder).exit_code == 0

@@ -51,7 +51,7 @@ async def test_people_come_and_go_with_the_consoles_role_alone(terminal: Termina
     secret = await sessions.log_in(engine, name, PASSWORD, "127.0.0.1")
     assert await sessions.find(engine, secret) is not None
     await sessions.leave_note(engine, secret, {"done": True})
-    with pytest.raises(sessions.LoginRefused):
+    with pytest.raises(sessions.LoginRefusedError):
         await sessions.log_in(engine, name, "wrong", "127.0.0.1")
     await accounts.set_password(engine, INSTALLER, name, PASSWORD + " staple")
     assert await sessions.find(engine, secret) is None

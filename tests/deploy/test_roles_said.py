@@ -220,7 +220,7 @@ async def test_nobody_is_somebody_else_by_a_row_in_the_database(
     ):
         await intruder.execute("UPDATE people SET password = $2, must_change = false WHERE name = $1", fiona, stolen)
         for password in ("chosen by the intruder", PASSWORD):
-            with pytest.raises(sessions.LoginRefused):
+            with pytest.raises(sessions.LoginRefusedError):
                 await sessions.log_in(terminal.console, fiona, password, "127.0.0.1")
     assert fiona in await accounts.forged(terminal.console)
 

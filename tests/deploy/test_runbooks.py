@@ -12,10 +12,10 @@ import pytest
 import typer
 
 from deploy.rehearsal.runbook import blocks
+from jackpot.contract.proofs import sealed
 from jackpot.floor.table import TableController
 from jackpot.people.roles import Role
 from jackpot.pki import Kind
-from jackpot.wire.proof import sealed
 from tests.deploy.conftest import Controller, Database
 from tests.deploy.installed import DEPLOY, Pki
 from tests.deploy.test_roles_at_work import Api

@@ -17,8 +17,8 @@ import pytest
 from deploy.rehearsal.runbook import blocks
 from drivers.emulator import EmulatedPort, emulate
 from jackpot.floor.table import TableController
+from jackpot.mqtt.client import Connection, MqttError
 from jackpot.pki import Kind
-from jackpot.wire.mqtt import Connection, MqttError
 from tests.acceptance.processes import Daemon
 from tests.brokers import free_port
 from tests.deploy import installed

@@ -6,19 +6,19 @@ from datetime import UTC, datetime
 import pytest
 
 from drivers import alpha_frames as alpha
-from drivers.board import Amount, Known, Pending, Saying, Told, Win
+from drivers.board import Amount, BoardPacket, Known, Pending, Shown, Win
 from drivers.connect import talk
 from drivers.emulator.boards import AlphaSign
 from drivers.line import wire_seconds
 from drivers.wiring import Wiring
-from jackpot.signs.face import LinkView
+from jackpot.signs.display import LinkView
 from jackpot.signs.messages import Meter
 from tests.drivers.virtual import BAUD, Virtual
 
 WIN = Win("UTH-01", "STRAIGHT FLUSH", Amount(4_800_000))
 HOUR = 3600.0
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
-Show = Callable[[], Told]
+Show = Callable[[], Shown]
 
 
 def dollars(cents: int) -> str:
@@ -30,11 +30,11 @@ def alpha_at(board: AlphaSign, known: Known | None = None, address: str = "01") 
     return Virtual(talk(wiring, known or Known()), board)
 
 
-def command(saying: Saying) -> alpha.Command:
+def command(saying: BoardPacket) -> alpha.Command:
     return alpha.Packet.from_bytes(saying.data).command
 
 
-def clearings(said: list[Saying]) -> int:
+def clearings(said: list[BoardPacket]) -> int:
     return sum(isinstance(command(saying), alpha.ClearMemory) for saying in said)
 
 
@@ -213,7 +213,7 @@ def test_on_the_busiest_floor_a_board_is_still_looked_after(*, answers: bool) ->
     board = alpha_at(AlphaSign("01", 16, answers=answers))
     cents = 100_00
 
-    def busy(seconds: float) -> list[Saying]:
+    def busy(seconds: float) -> list[BoardPacket]:
         nonlocal cents
         until, before = board.now + seconds, len(board.said)
         while board.now < until:

@@ -17,7 +17,7 @@ LAYOUT = (
 )
 
 
-class Told:
+class Shown:
     """Packets to an Alpha sign, one second apart unless said otherwise."""
 
     def __init__(self, sign: AlphaSign) -> None:
@@ -32,27 +32,27 @@ class Told:
 
 
 @pytest.fixture
-def tell() -> Told:
-    return Told(AlphaSign("01", 16))
+def tell() -> Shown:
+    return Shown(AlphaSign("01", 16))
 
 
-def test_nothing_shows_before_a_bare_e_dollar(tell: Told) -> None:
+def test_nothing_shows_before_a_bare_e_dollar(tell: Shown) -> None:
     assert tell(*LAYOUT[1:], alpha.WriteString("a", "$1.00")) == ""
     assert tell(*LAYOUT, alpha.WriteString("a", "$1.00")) == "$1.00"
 
 
-def test_a_string_longer_than_its_space_is_emptied(tell: Told) -> None:
+def test_a_string_longer_than_its_space_is_emptied(tell: Shown) -> None:
     assert tell(*LAYOUT, alpha.WriteString("a", "$1.00")) == "$1.00"
     assert tell(alpha.WriteString("a", "x" * 17)) == ""
 
 
-def test_writes_closer_than_a_quarter_second_are_lost(tell: Told) -> None:
+def test_writes_closer_than_a_quarter_second_are_lost(tell: Shown) -> None:
     tell(*LAYOUT, alpha.WriteString("a", "$1.00"))
     assert tell(alpha.WriteString("a", "$2.00"), after=0.2) == "$1.00"
     assert tell(alpha.WriteString("a", "$3.00"), after=0.3) == "$3.00"
 
 
-def test_a_wrong_checksum_is_dropped_without_a_word(tell: Told) -> None:
+def test_a_wrong_checksum_is_dropped_without_a_word(tell: Shown) -> None:
     tell(*LAYOUT, alpha.WriteString("a", "$1.00"))
     frame = alpha.Packet(alpha.WriteString("a", "$2.00"), "01").to_bytes()
     assert tell.sign.feed(frame.replace(b"$2", b"$9"), tell.now + 5) == b""
@@ -60,12 +60,12 @@ def test_a_wrong_checksum_is_dropped_without_a_word(tell: Told) -> None:
 
 
 @pytest.mark.parametrize(("address", "heard"), [("01", True), ("00", True), ("0?", True), ("02", False), ("?2", False)])
-def test_addresses(tell: Told, address: str, heard: bool) -> None:
+def test_addresses(tell: Shown, address: str, heard: bool) -> None:
     tell(*LAYOUT)
     assert tell(alpha.WriteString("a", "$1.00"), address=address) == ("$1.00" if heard else "")
 
 
-def test_the_priority_text_covers_the_meter_and_a_bare_a0_releases_it(tell: Told) -> None:
+def test_the_priority_text_covers_the_meter_and_a_bare_a0_releases_it(tell: Shown) -> None:
     tell(*LAYOUT, alpha.WriteString("a", "$1.00"))
     assert tell(alpha.WriteText(alpha.PRIORITY, alpha.ROTATE, "\x1c1WIN")) == "WIN"
     assert (tell.sign.state().colour, tell.sign.state().motion) == ("red", "rotate")
@@ -73,13 +73,13 @@ def test_the_priority_text_covers_the_meter_and_a_bare_a0_releases_it(tell: Told
     assert tell(alpha.ReleasePriority()) == "$2.00"
 
 
-def test_memory_is_lost_with_power(tell: Told) -> None:
+def test_memory_is_lost_with_power(tell: Shown) -> None:
     tell(*LAYOUT, alpha.WriteString("a", "$1.00"))
     tell.sign.power_cycle()
     assert tell(alpha.WriteString("a", "$2.00")) == ""
 
 
-def test_a_sign_tells_its_string_when_asked(tell: Told) -> None:
+def test_a_sign_tells_its_string_when_asked(tell: Shown) -> None:
     tell(*LAYOUT, alpha.WriteString("a", "$1.00"))
     answer = tell.sign.feed(alpha.Packet(alpha.ReadString("a"), "01").to_bytes(), tell.now)
     assert answer.startswith(b"\x00" * 20 + b"\x01000\x02Ga$1.00\x03")

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.board import Amount, Pending, Win
-from jackpot.signs.face import WIN_SECONDS, Dashes, LinkView
+from jackpot.signs.display import WIN_SECONDS, Dashes, LinkView
+from jackpot.signs.feed import UnreadableError
 from jackpot.signs.messages import Award, Meter, read_award, read_meter, read_state
-from jackpot.wire.feed import UnreadableError
 
 STALE = 5.0
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)

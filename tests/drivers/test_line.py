@@ -8,7 +8,7 @@ import pytest
 
 from drivers.board import DriverError
 from drivers.line import Line
-from drivers.turns import PASSED_OVER_MAX, Turns
+from drivers.protocol import PASSED_OVER_MAX, Turns
 
 
 async def test_what_is_urgent_goes_first_and_what_becomes_urgent_while_it_waits() -> None:

@@ -25,10 +25,10 @@ from drivers.emulator.boards import AlphaSign
 from drivers.line import Lines
 from drivers.wiring import Wiring
 from jackpot.cli.signs import command
-from jackpot.errors import CheckFailed, UserError
+from jackpot.contract import topics
+from jackpot.errors import CheckFailedError, UserError
+from jackpot.mqtt.client import Broker, Connection
 from jackpot.signs import Entry, JsonLinesHistory
-from jackpot.wire import topics
-from jackpot.wire.mqtt import Broker, Connection
 from tests import brokers
 from tests.acceptance import processes
 from tests.drivers.conftest import eventually
@@ -72,7 +72,7 @@ def test_history_tells_what_the_board_showed(state: Path) -> None:
         (("history", "pit-9"), UserError, "kept are: pit-3"),
         (("history", "pit-3", "--at", "noon"), UserError, "not a moment"),
         (("history", "pit-3", "--at", "2026-11-16T12:00:00"), UserError, "no time zone"),
-        (("history", "pit-3", "--at", "2026-11-16T11:00:00Z"), CheckFailed, "nothing was told"),
+        (("history", "pit-3", "--at", "2026-11-16T11:00:00Z"), CheckFailedError, "nothing was told"),
         (("history", "pit-3", "--at", "2999-01-01T00:00:00Z"), UserError, "is yet to come"),
         (("history", "pit-3", "--at", "9999-12-31T23:59:59-12:00"), UserError, "no calendar knows"),
         (("history", "pit-3", "--at", "0001-01-01T00:00:00+12:00"), UserError, "no calendar knows"),
@@ -89,7 +89,7 @@ def test_bad_use_is_answered_in_words(tmp_path: Path) -> None:
     assert "--config FILE" in str(run().exception)
     assert "no sign 'pit-9'" in str(run("test", "pit-9", "--config", file).exception)
     gone = run("test", "pit-3", "--config", file, "--state", tmp_path / "state").exception
-    assert type(gone) is CheckFailed
+    assert type(gone) is CheckFailedError
     assert "No such file" in str(gone)
     assert "no address" in str(run("emulate", "--protocol", "ed400", "--address", "0A").exception)
     for address in ("00", "0?", "??"):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from drivers.board import Expected, Saying, Talk
+from drivers.board import BoardPacket, BoardProtocol, Expected
 from drivers.emulator import EmulatedBoard
 from drivers.line import TURNAROUND_SECONDS, wire_seconds
 
@@ -14,18 +14,18 @@ BAUD = 9600
 class Virtual:
     """A talk and its board, with what it takes on the wire; time passes as nobody waits for it."""
 
-    talk: Talk
+    talk: BoardProtocol
     board: EmulatedBoard
     now: float = 100.0
     mute: bool = False
     late_seconds: float = 0.0
-    lost: Callable[[Saying], bool] = lambda _: False
-    said: list[Saying] = field(default_factory=list)
+    lost: Callable[[BoardPacket], bool] = lambda _: False
+    said: list[BoardPacket] = field(default_factory=list)
     dark_seconds: float = 0.0
     confirmed: bool = False
     _late: list[tuple[float, bytes]] = field(default_factory=list)
 
-    def turn(self) -> Saying:
+    def turn(self) -> BoardPacket:
         """The next packet, when it is due and the board can take it."""
         self.rest(max(0.0, self.talk.due_at - self.now))
         saying = self.talk.next(self.now)
@@ -53,7 +53,7 @@ class Virtual:
         self.dark_seconds += 0.0 if self.shown else seconds
         self.now += seconds
 
-    def turns(self, seconds: float) -> list[Saying]:
+    def turns(self, seconds: float) -> list[BoardPacket]:
         until, before = self.now + seconds, len(self.said)
         while self.now < until:
             self.turn()

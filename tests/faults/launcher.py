@@ -22,12 +22,13 @@ from typing import Any
 
 import uvloop
 
-from jackpot import leader, logs
+from jackpot import logs
 from jackpot.config import load
-from jackpot.desk import Desk
-from jackpot.service import serve
-from jackpot.sitting import Arrival
-from jackpot.wire import channel, codec
+from jackpot.contract import codec
+from jackpot.daemon import link_channel, link_runner
+from jackpot.daemon.batch_attempt import IncomingEvent
+from jackpot.daemon.batch_processor import BatchProcessor
+from jackpot.daemon.service import serve
 
 CLONE_NEWNET = 0x40000000
 POINTS = ("received", "begun", "written", "committed", "replied", "acknowledged")
@@ -50,7 +51,7 @@ def die_in_a_moment() -> None:
 
 def die_once_it_left() -> None:
     """What was written leaves at the end of the loop's turn. Nothing is acknowledged that was not until now."""
-    channel.Channel.acknowledge = lambda *_: None  # type: ignore[method-assign]
+    link_channel.LinkChannel.acknowledge = lambda *_: None  # type: ignore[method-assign]
     asyncio.get_running_loop().call_later(0.002, die)
 
 
@@ -61,19 +62,19 @@ def death_wish(point: str, times: int, armed_by: bytes) -> Callable[[str], None]
     watched = "begun" if point == "written" else point
     reached: Counter[str] = Counter()
     armed = not armed_by
-    receive = Desk.receive
+    receive = BatchProcessor.receive
 
-    def heed(desk: Desk, arrival: Any) -> None:
+    def heed(processor: BatchProcessor, arrival: Any) -> None:
         nonlocal armed
-        armed = armed or (isinstance(arrival, Arrival) and armed_by in arrival.payload)
-        receive(desk, arrival)
+        armed = armed or (isinstance(arrival, IncomingEvent) and armed_by in arrival.payload)
+        receive(processor, arrival)
 
     def at_point(name: str) -> None:
         reached[name] += armed
         if name == watched and reached[name] == times:
             DEATHS.get(point, die)()
 
-    setattr(Desk, "receive", heed)  # noqa: B010
+    setattr(BatchProcessor, "receive", heed)  # noqa: B010
     return at_point
 
 
@@ -99,11 +100,11 @@ def live(config: Path) -> None:
     if network := os.environ.get("NETWORK"):
         enter(network)
     point, _, times = os.environ.get("DIE_AT", "never:0").partition(":")
-    lease_s = float(os.environ.get("LEASE_S", leader.LEASE_S))
-    leader.LEASE_S, leader.RENEW_EVERY_S, leader.STANDBY_EVERY_S = lease_s, lease_s / 4, lease_s / 8
-    leader.BROKER_PATIENCE_S, leader.BROKERLESS_S = 1.25 * lease_s, 2.5 * lease_s
-    leader.AUDIT_EVERY_S = float(os.environ.get("AUDIT_EVERY_S", leader.AUDIT_EVERY_S))
-    channel.NOTICES_EVERY_S = float(os.environ.get("NOTICES_EVERY_S", channel.NOTICES_EVERY_S))
+    lease_s = float(os.environ.get("LEASE_S", link_runner.LEASE_S))
+    link_runner.LEASE_S, link_runner.RENEW_EVERY_S, link_runner.STANDBY_EVERY_S = lease_s, lease_s / 4, lease_s / 8
+    link_runner.BROKER_PATIENCE_S, link_runner.BROKERLESS_S = 1.25 * lease_s, 2.5 * lease_s
+    link_runner.AUDIT_EVERY_S = float(os.environ.get("AUDIT_EVERY_S", link_runner.AUDIT_EVERY_S))
+    link_channel.NOTICES_EVERY_S = float(os.environ.get("NOTICES_EVERY_S", link_channel.NOTICES_EVERY_S))
     if text := os.environ.get("CHOKE_ON"):
         choke_on(text.encode())
     at_point = death_wish(point, int(times), os.environ.get("ARMED_BY", "").encode())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jackpot.floor.table import TableController
-from jackpot.wire.mqtt import Broker
+from jackpot.mqtt.client import Broker
 from tests.acceptance.processes import GAMES
 from tests.patience import patience_s
 from tests.simulation.cards import MULTIPLIER_MAX, deal

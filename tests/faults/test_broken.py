@@ -6,7 +6,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from jackpot.wire.mqtt import Broker, Connection, Message
+from jackpot.mqtt.client import Broker, Connection, Message
 from tests.acceptance.integrator import ROOT, connected, encoded, event
 from tests.faults.conftest import EndsWell, NewDaemon
 from tests.faults.witness import Witness

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from jackpot.finance.read_day import reconcile
+from jackpot.finance.reconciliation.read_day import reconcile
 from jackpot.link.rounds import Phase
 from tests.ledger.scribe import SINGAPORE, Scribe, scribe_at
 

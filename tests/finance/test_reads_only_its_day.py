@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from jackpot.finance.read_day import reconcile
+from jackpot.finance.reconciliation.read_day import reconcile
 from tests.ledger.scribe import SINGAPORE, Scribe, play_every_kind, scribe_at
 
 PAST = 60_000

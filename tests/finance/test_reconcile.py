@@ -7,8 +7,8 @@ import asyncpg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from jackpot.finance.read_day import reconcile
-from jackpot.finance.reconciliation import Counters, LinkDay, Reconciliation
+from jackpot.finance.reconciliation.data import Counters, LinkDay, Reconciliation
+from jackpot.finance.reconciliation.read_day import reconcile
 from jackpot.link.commands import BalanceAdjusted
 from jackpot.link.money import Balances, Kind
 from jackpot.rules.megalink import Rank

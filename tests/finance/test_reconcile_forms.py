@@ -11,8 +11,8 @@ import pytest
 from pypdf import PdfReader
 
 from jackpot.cli.reconcile import command
-from jackpot.finance.amounts import grouped, plain
-from jackpot.finance.as_csv import harmless
+from jackpot.finance.reconciliation.as_csv import harmless
+from jackpot.formatting.money import grouped, plain
 from jackpot.link.commands import BalanceAdjusted
 from tests.finance.terminal import Ended, at_terminal, write_config
 from tests.ledger.scribe import Scribe, play_every_kind, scribe_at

@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from jackpot.finance.read_day import reconcile
+from jackpot.finance.reconciliation.read_day import reconcile
 from tests.ledger.scribe import SINGAPORE
 from tests.servers import PostgresProgram
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jackpot.cli.simulate import command, percentiles
-from jackpot.finance.outlook import HANDS, PROBABILITY, WAYS, Floor, Outlook
-from jackpot.finance.plot import area, bar, histogram
-from jackpot.finance.simulation import simulate
+from jackpot.finance.economics.expected_value import HANDS, PROBABILITY, WAYS, Floor, Outlook
+from jackpot.finance.economics.plot import area, bar, histogram
+from jackpot.finance.economics.simulation import simulate
 from jackpot.link.parameters import Parameters
 from jackpot.rules.megalink import ODDS, SHARE_PERCENT, Rank
 from tests.finance.terminal import at_terminal, write_config

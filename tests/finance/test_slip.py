@@ -13,9 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from jackpot.cli import slip as slip_command
 from jackpot.cli import verify as verify_command
-from jackpot.finance.read_slip import read_slip
-from jackpot.finance.slip import Slip, arithmetic, problems
-from jackpot.finance.slip_text import as_text
+from jackpot.finance.slips.as_text import as_text
+from jackpot.finance.slips.data import Slip, arithmetic, problems
+from jackpot.finance.slips.reading import read_slip
 from tests.finance.terminal import at_terminal, write_config
 from tests.ledger.scribe import Scribe, play_every_kind, scribe_at
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from jackpot.finance.read_slip import read_slip
+from jackpot.finance.slips.reading import read_slip
 from tests.finance.test_reads_only_its_day import nodes, plans, rows_read, statements_of
 from tests.ledger.scribe import scribe_at
 

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from jackpot.desk import Desk
+from jackpot.daemon.batch_attempt import IncomingEvent, PendingCommand
+from jackpot.daemon.batch_processor import BatchProcessor
 from jackpot.ledger import lease
 from jackpot.ledger.connection import connect_writer
 from jackpot.ledger.load import rfc3339
@@ -22,7 +23,6 @@ from jackpot.link.commands import (
 )
 from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
-from jackpot.sitting import Arrival, Order
 from tests.ledger.scribe import NOON, SINGAPORE
 
 
@@ -47,8 +47,10 @@ class Said:
 class Counter:
     """A desk and those who come to it. The tables' counters go on wherever they speak."""
 
-    def __init__(self, desk: Desk, said: Said, seqs: dict[str, int], clock: Callable[[], dt.datetime]) -> None:
-        self.desk = desk
+    def __init__(
+        self, processor: BatchProcessor, said: Said, seqs: dict[str, int], clock: Callable[[], dt.datetime]
+    ) -> None:
+        self.processor = processor
         self._said = said
         self._seqs = seqs
         self._clock = clock
@@ -63,7 +65,7 @@ class Counter:
         return answer
 
     async def send(self, table: str, event: Mapping[str, Any]) -> dict[str, Any]:
-        await self.desk.serve([Arrival(table, json.dumps(event).encode())])
+        await self.processor.serve([IncomingEvent(table, json.dumps(event).encode())])
         return self._said.replies[-1]
 
     async def accepted(self, table: str, *types: str, **fields: Any) -> dict[str, Any]:
@@ -75,8 +77,8 @@ class Counter:
         return result
 
     async def order(self, command: AnyCommand) -> dict[str, Any]:
-        order = Order(command, asyncio.get_running_loop().create_future())
-        await self.desk.serve([order])
+        order = PendingCommand(command, asyncio.get_running_loop().create_future())
+        await self.processor.serve([order])
         return order.answer.result()
 
 
@@ -100,10 +102,12 @@ async def desk_at(
     at_home: Mapping[str, str | None] = {table["id"]: link for table in tables}
     configured = {table.id: table for table in tables_from(list(tables))}
     where = {**at_home, **(directory or {})}
-    desk = Desk(link, store, said, directory=where, tables=configured, gaming_day=gaming_day, clock=clock)
-    counter = Counter(desk, said, {} if seqs is None else seqs, clock)
+    processor = BatchProcessor(
+        link, store, said, directory=where, tables=configured, gaming_day=gaming_day, clock=clock
+    )
+    counter = Counter(processor, said, {} if seqs is None else seqs, clock)
     try:
-        _, state, _ = await desk.open()
+        _, state, _ = await processor.open()
         if state.parameters_version == 0:
             parameters = parameters_document(Parameters())
             await counter.order(LinkOpened(id=f"{link}-opened", by="test", reason="new", parameters=parameters))

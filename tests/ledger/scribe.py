@@ -17,6 +17,8 @@ import asyncpg
 import msgspec
 import pytest
 
+from jackpot.contract.codec import UnreadableEvent, answer, decode, encode
+from jackpot.contract.events import MetersReported
 from jackpot.ledger import lease
 from jackpot.ledger.connection import connect_writer, create_engine
 from jackpot.ledger.load import rfc3339
@@ -37,13 +39,11 @@ from jackpot.link.commands import (
     parameters_document,
 )
 from jackpot.link.decide import step
-from jackpot.link.events import MetersReported
 from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
 from jackpot.link.rounds import Phase
-from jackpot.link.state import LinkState, Past
+from jackpot.link.state import ClosedHistory, LinkState
 from jackpot.rules.megalink import GAMES
-from jackpot.wire.codec import Unreadable, answer, decode, encode
 from tests.link.pit import GAME_OF_PREFIX, Pit
 from tests.servers import PostgresProgram
 
@@ -58,7 +58,7 @@ class Scribe(Pit):
 
     def __init__(self, store: Store, head: Head, state: LinkState, clock: dt.datetime, gaming_day: GamingDay) -> None:
         self.state = state
-        self.past = Past()
+        self.past = ClosedHistory()
         self.awards: list[Award] = []
         self._names = 0
         self._store = store
@@ -104,7 +104,7 @@ class Scribe(Pit):
             document["round"] = self.round_of(table)
         payload = json.dumps(document).encode()
         event = decode(payload)
-        if isinstance(event, Unreadable):
+        if isinstance(event, UnreadableEvent):
             raise TypeError(event.refused.message)
         batch = self._sitting()
         standing = self._closed_wagers(table)

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from jackpot.chores import Chores
+from jackpot.daemon.background_tasks import BackgroundTasks
 from jackpot.ledger.heads import keeping
 from jackpot.ledger.heads.file import HeadsFile
 from jackpot.ledger.heads.form import Acceptance
@@ -24,7 +24,7 @@ from tests.patience import patience_s
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 
 
-class Channel:
+class LinkChannel:
     """Nobody listens."""
 
     def __init__(self) -> None:
@@ -46,29 +46,29 @@ async def test_a_history_that_is_rewritten_while_it_is_played_suspends_its_link(
     ledger_url: str, intruder: asyncpg.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keeping, "HEADS_EVERY_S", 0.02)
-    heads, channel = HeadsFile(tmp_path / "heads.jsonl", KEY), Channel()
+    heads, channel = HeadsFile(tmp_path / "heads.jsonl", KEY), LinkChannel()
     async with asyncpg.create_pool(ledger_url, min_size=1) as pool, desk_at(ledger_url) as counter:
-        desk = counter.desk
-        chores = Chores("megalink", pool, desk, cast("Any", channel), seal=UNSEALED, heads=heads)
-        serving = asyncio.create_task(desk.run())
-        signing = asyncio.create_task(chores.sign_heads(heads, SINGAPORE, lambda: NOON))
+        processor = counter.processor
+        background = BackgroundTasks("megalink", pool, processor, cast("Any", channel), seal=UNSEALED, heads=heads)
+        serving = asyncio.create_task(processor.run())
+        signing = asyncio.create_task(background.sign_heads(heads, SINGAPORE, lambda: NOON))
         await until(heads.path.exists)
         await intruder.execute("UPDATE events SET chain = 'rewritten'")
 
         def suspended() -> bool:
-            return desk.state is not None and desk.state.suspended is not None
+            return processor.state is not None and processor.state.suspended is not None
 
         await until(lambda: channel.said[-1:] == ["suspended"])
-        n, kept = desk.n, heads.path.read_bytes()
+        n, kept = processor.n, heads.path.read_bytes()
         # Whoever lets it go on without having looked is stopped again, and nothing is signed meanwhile.
-        await desk.order(LinkResumed(id="r1", by="mona", reason="why not"))
-        await until(lambda: desk.n == n + 2 and len(channel.said) == 2)
+        await processor.order(LinkResumed(id="r1", by="mona", reason="why not"))
+        await until(lambda: processor.n == n + 2 and len(channel.said) == 2)
         assert suspended()
         assert heads.path.read_bytes() == kept
         # Somebody has looked.
-        head = Head(n=desk.n, chain=desk.head.chain, at=desk.head.at)
+        head = Head(n=processor.n, chain=processor.head.chain, at=processor.head.at)
         HeadsFile(heads.path, KEY).keep("megalink", head, NOON, accepts=Acceptance(0, "root (terminal)", "agreed"))
-        await desk.order(LinkResumed(id="r2", by="mona", reason="agreed"))
+        await processor.order(LinkResumed(id="r2", by="mona", reason="agreed"))
         await until(lambda: f'"n":{n + 3},'.encode() in heads.path.read_bytes())
         assert not suspended()
         for task in (signing, serving):

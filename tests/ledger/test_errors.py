@@ -2,7 +2,7 @@
 
 import asyncpg
 
-from jackpot.ledger.errors import DRIVER_ERRORS, TROUBLE
+from jackpot.ledger.errors import DATABASE_ERRORS, DRIVER_ERRORS
 
 
 def test_every_error_of_the_driver_is_trouble() -> None:
@@ -10,4 +10,4 @@ def test_every_error_of_the_driver_is_trouble() -> None:
     errors = [kind for kind in named if issubclass(kind, Exception) and not issubclass(kind, Warning)]
     assert len(errors) > 200
     assert [kind for kind in errors if not issubclass(kind, DRIVER_ERRORS)] == []
-    assert set(DRIVER_ERRORS) <= set(TROUBLE)
+    assert set(DRIVER_ERRORS) <= set(DATABASE_ERRORS)

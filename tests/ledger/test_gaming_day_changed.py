@@ -5,7 +5,7 @@ import datetime as dt
 import asyncpg
 
 from jackpot.cli.verify import LANGUAGE
-from jackpot.finance.read_day import reconcile
+from jackpot.finance.reconciliation.read_day import reconcile
 from jackpot.ledger.connection import connect_writer, create_engine
 from jackpot.ledger.verify import verify
 from jackpot.link.gaming_day import GamingDay

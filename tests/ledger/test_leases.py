@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from jackpot.ledger import lease, load
-from jackpot.ledger.errors import Deposed
+from jackpot.ledger.errors import DeposedError
 from jackpot.ledger.lease import Lease
 
 
@@ -72,7 +72,7 @@ async def test_a_lease_handed_over_is_for_who_asked(ledger: asyncpg.Connection) 
     await lease.hand_over(ledger, "one", "A", epoch, 60.0, sent=7)
     assert (await of(ledger, "one")).holder == "B"
     assert [await lease.take(ledger, "one", other, 60.0) for other in ("A", "C")] == [None, None]
-    with pytest.raises(Deposed):
+    with pytest.raises(DeposedError):
         await lease.renew(ledger, "one", "A", epoch, 60.0)
     assert await lease.take(ledger, "one", "B", 60.0) == epoch + 1
     _, _, sent = await load.load(ledger, "one")

@@ -6,7 +6,7 @@ import json
 import asyncpg
 import pytest
 
-from jackpot.ledger import lease, requests
+from jackpot.ledger import commands, lease
 from jackpot.ledger.seal import Seal
 from jackpot.link.commands import BalanceAdjusted, LinkSuspended, MoneyCommand, ParametersChanged
 from jackpot.people import approvals
@@ -20,17 +20,17 @@ async def test_a_refusal_that_arrives_after_a_takeover_says_nothing(ledger_url: 
     first, second = await asyncpg.connect(ledger_url), await asyncpg.connect(ledger_url)
     before = await lease.take(first, "one", "A", -1.0)
     assert before is not None
-    await requests.leave(first, "one", ORDER)
+    await commands.leave(first, "one", ORDER)
     async with second.transaction():
         # The takeover is not committed yet when the late answer comes: it waits, and finds another epoch.
         await second.execute("UPDATE links SET epoch = epoch + 1 WHERE link = 'one'")
-        late = asyncio.create_task(requests.answer(first, "one", before, "c1", REFUSED))
+        late = asyncio.create_task(commands.answer(first, "one", before, "c1", REFUSED))
         await asyncio.sleep(0.2)
         assert not late.done()
     await late
-    assert [request.id for request in await requests.waiting(second, "one")] == ["c1"]
-    await requests.answer(second, "one", before + 1, "c1", {"status": "accepted"})
-    assert await requests.answer_to(second, "c1", 0.0) == {"status": "accepted"}
+    assert [request.id for request in await commands.waiting(second, "one")] == ["c1"]
+    await commands.answer(second, "one", before + 1, "c1", {"status": "accepted"})
+    assert await commands.answer_to(second, "c1", 0.0) == {"status": "accepted"}
     await first.close()
     await second.close()
 
@@ -48,21 +48,21 @@ async def test_only_what_people_may_ask_for_is_read(ledger_url: str, intruder: a
         await intruder.execute(
             "INSERT INTO requests (id, link, command) VALUES ($1, 'one', $2::jsonb)", str(number), json.dumps(command)
         )
-    found = {request.id: request.command for request in await requests.waiting(intruder, "one")}
+    found = {request.id: request.command for request in await commands.waiting(intruder, "one")}
     assert [type(found[str(number)]) for number in range(4)] == [type(None)] * 3 + [LinkSuspended]
 
 
 async def test_a_request_is_sealed_with_its_link(ledger_url: str) -> None:
     connection, seal = await asyncpg.connect(ledger_url), Seal(b"k" * 32)
-    await requests.leave(connection, "one", ORDER, seal)
-    assert [request.sealed for request in await requests.waiting(connection, "one", seal)] == [True]
-    assert [request.sealed for request in await requests.waiting(connection, "one", Seal(b"x" * 32))] == [False]
-    assert [request.sealed for request in await requests.waiting(connection, "one")] == [True], "nobody has a key"
+    await commands.leave(connection, "one", ORDER, seal)
+    assert [request.sealed for request in await commands.waiting(connection, "one", seal)] == [True]
+    assert [request.sealed for request in await commands.waiting(connection, "one", Seal(b"x" * 32))] == [False]
+    assert [request.sealed for request in await commands.waiting(connection, "one")] == [True], "nobody has a key"
     await connection.execute(
         "INSERT INTO requests (id, link, command, seal) SELECT 'c2', 'two', jsonb_set(command, '{id}', '\"c2\"'), seal "
         "FROM requests"
     )
-    assert [request.sealed for request in await requests.waiting(connection, "two", seal)] == [False]
+    assert [request.sealed for request in await commands.waiting(connection, "two", seal)] == [False]
     await connection.close()
 
 

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
+from jackpot.daemon.lease_balancer import LeaseBalancer, loads, worth_asking_for
 from jackpot.ledger import lease
 from jackpot.ledger.lease import Lease
-from jackpot.share import Share, loads, worth_asking_for
 
 
 def leases(*held: str) -> list[Lease]:
@@ -90,19 +90,19 @@ async def survey(pool: asyncpg.Pool) -> list[Lease]:
         return await lease.survey(connection)
 
 
-async def asked_by(pool: asyncpg.Pool, share: Share) -> set[str]:
+async def asked_by(pool: asyncpg.Pool, share: LeaseBalancer) -> set[str]:
     await share._look()
     return {one.asked_by for one in await survey(pool) if one.asked_by is not None}
 
 
 async def test_daemons_that_start_together_take_a_share_each(pool: asyncpg.Pool) -> None:
-    async def stand_by(share: Share, daemon: str, link: str) -> None:
+    async def stand_by(share: LeaseBalancer, daemon: str, link: str) -> None:
         while share.leader_of(link) is None:
             if await share.turn(link) and await take(pool, link, daemon) is not None:
                 return
 
     async with asyncio.TaskGroup() as tasks:
-        shares = {daemon: Share(LINKS, daemon, pool) for daemon in "AB"}
+        shares = {daemon: LeaseBalancer(LINKS, daemon, pool) for daemon in "AB"}
         looking = [tasks.create_task(share.run()) for share in shares.values()]
         await asyncio.gather(*(stand_by(share, daemon, link) for daemon, share in shares.items() for link in LINKS))
         for task in looking:
@@ -116,7 +116,7 @@ async def test_a_daemon_that_could_not_serve_a_link_asks_for_none(pool: asyncpg.
     for link in LINKS:
         await take(pool, link, "A")
     well = False
-    share = Share(LINKS, "B", pool, is_well=lambda: well)
+    share = LeaseBalancer(LINKS, "B", pool, is_well=lambda: well)
     assert await asked_by(pool, share) == set()
     well = True
     assert await asked_by(pool, share) == {"B"}
@@ -125,7 +125,7 @@ async def test_a_daemon_that_could_not_serve_a_link_asks_for_none(pool: asyncpg.
 async def test_a_daemon_that_stops_asks_for_none(pool: asyncpg.Pool) -> None:
     for link in LINKS:
         await take(pool, link, "A")
-    share = Share(LINKS, "B", pool)
+    share = LeaseBalancer(LINKS, "B", pool)
     share.close()
     assert await asked_by(pool, share) == set()
 
@@ -133,7 +133,7 @@ async def test_a_daemon_that_stops_asks_for_none(pool: asyncpg.Pool) -> None:
 async def test_who_leads_a_link_is_known_as_long_as_the_lease_is_valid(pool: asyncpg.Pool) -> None:
     await take(pool, "link-0", "A")
     await take(pool, "link-1", "A", -1.0)
-    share = Share(LINKS, "B", pool)
+    share = LeaseBalancer(LINKS, "B", pool)
     assert share.leader_of("link-0") is None, "it has not looked yet"
     await share._look()
     assert [share.leader_of(link) for link in LINKS[:3]] == ["A", None, None]

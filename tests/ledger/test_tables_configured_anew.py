@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from jackpot import desk
 from jackpot.cli.verify import LANGUAGE
-from jackpot.desk import Desk
+from jackpot.daemon import batch_processor
+from jackpot.daemon.batch_processor import BatchProcessor
 from jackpot.ledger.connection import connect_writer
-from jackpot.ledger.errors import TryAgain
+from jackpot.ledger.errors import TransactionConflictError
 from jackpot.ledger.store import Store
 from jackpot.ledger.verify import verify
 from jackpot.link.commands import LinkSuspended
@@ -45,9 +45,9 @@ async def proved(url: str, *links: str) -> None:
         await reader.close()
 
 
-def tables(desk: Desk) -> list[dict[str, Any]]:
-    assert desk.state is not None
-    return desk.state.tables_document()
+def tables(processor: BatchProcessor) -> list[dict[str, Any]]:
+    assert processor.state is not None
+    return processor.state.tables_document()
 
 
 @pytest.mark.parametrize("home", ["other", None])
@@ -56,7 +56,7 @@ async def test_an_award_is_paid_on_the_link_that_made_it(ledger_url: str, home: 
     async with desk_at(ledger_url, AS_IT_WAS, seqs=seqs) as before:
         award, second = await win(before), await win(before, "won again")
     async with desk_at(ledger_url, directory={TABLE: home, "UTH-02": "megalink"}, seqs=seqs) as old:
-        assert tables(old.desk) == []
+        assert tables(old.processor) == []
         stranger = await old.send(
             "UTH-02", {"id": "x", "seq": 1, "type": "award.paid", "at": "2026-11-16T02:00:00Z", **award}
         )
@@ -93,11 +93,11 @@ async def test_a_round_ends_on_the_link_where_it_began_and_then_the_table_has_le
         desk_at(ledger_url, directory=MOVED, seqs=seqs) as old,
         desk_at(ledger_url, AS_IT_WAS, link="other", seqs=seqs) as new,
     ):
-        assert tables(old.desk) == [AS_IT_WAS]
+        assert tables(old.processor) == [AS_IT_WAS]
         assert (await old.say(TABLE, "round.opened", round="next"))["code"] == "wrong_link"
         await old.accepted(TABLE, "hand.declined", round="begun", position=1)
         await old.accepted(TABLE, "round.settled", round="begun")
-        assert tables(old.desk) == []
+        assert tables(old.processor) == []
         await deal(new, "at home")
     await proved(ledger_url, "megalink", "other")
 
@@ -116,17 +116,17 @@ async def test_a_changed_table_changes_when_its_round_has_ended(ledger_url: str)
     async with desk_at(ledger_url, AS_IT_WAS, seqs=seqs) as before:
         await before.accepted(TABLE, "round.opened", round="begun")
     async with desk_at(ledger_url, changed, seqs=seqs) as after:
-        assert tables(after.desk) == [AS_IT_WAS]
+        assert tables(after.processor) == [AS_IT_WAS]
         await after.accepted(TABLE, "wager.placed", round="begun", position=7)
         await after.accepted(TABLE, "round.closed", round="begun")
         await after.accepted(TABLE, "round.settled", round="begun")
-        assert tables(after.desk) == [changed]
-        n = after.desk.n
+        assert tables(after.processor) == [changed]
+        n = after.processor.n
         await after.accepted(TABLE, "round.opened", round="next")
         assert (await after.say(TABLE, "wager.placed", round="next", position=7))["code"] == "bad_position"
-        assert after.desk.n == n + 2, "the tables are configured once"
+        assert after.processor.n == n + 2, "the tables are configured once"
     async with desk_at(ledger_url, changed, seqs=seqs) as again:
-        assert again.desk.n == n + 2, "and not again"
+        assert again.processor.n == n + 2, "and not again"
     await proved(ledger_url, "megalink")
 
 
@@ -137,7 +137,7 @@ def one_conflict(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     async def conflict(*_: object, **__: object) -> None:
         monkeypatch.setattr(Store, "commit", commit)
-        raise TryAgain("40001")
+        raise TransactionConflictError("40001")
 
     monkeypatch.setattr(Store, "commit", conflict)
     yield
@@ -149,7 +149,7 @@ async def test_what_was_done_is_logged_once_it_is_committed(ledger_url: str, mon
         await deal(counter, "won")
         cards = {"cards": ["Ah", "Ad"], "community": ["Ac", "As", "2d"]}
         await counter.accepted(TABLE, "hand.entered", round="won", position=1, **cards)
-        logged = logged_by(desk, monkeypatch)
+        logged = logged_by(batch_processor, monkeypatch)
         with one_conflict(monkeypatch):
             await counter.accepted(TABLE, "round.settled", round="won")
         with one_conflict(monkeypatch):

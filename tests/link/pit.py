@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import convert
 
+from jackpot.contract.events import TableEvent
+from jackpot.contract.refusals import Refused
 from jackpot.link.changes import Accepted, Decision, remember
 from jackpot.link.commands import AnyCommand, BalanceAdjusted, LinkOpened, ParametersChanged, carry_out
 from jackpot.link.commands import parameters_document as document_of
 from jackpot.link.decide import step
-from jackpot.link.events import TableEvent
 from jackpot.link.money import Balances
 from jackpot.link.parameters import Parameters
-from jackpot.link.refusals import Refused
-from jackpot.link.state import LinkState, Past, Table, meter, table_state
+from jackpot.link.state import ClosedHistory, LinkState, Table, meter, table_state
 from jackpot.rules.megalink import GAMES
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Pit:
             {name: _table(name) for name in tables or TABLES},
             Parameters(),
         )
-        self.past = Past()
+        self.past = ClosedHistory()
         self.awards: list[Award] = []
         self._names = 0
         self.command(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jackpot.link.commands import NotPossible
+from jackpot.link.commands import CommandRefusedError
 from tests.link.pit import Pit, moved, of_the_examples
 
 CENT = 10_000  # micros
@@ -171,7 +171,7 @@ def test_d14_a_reset_may_lift_the_pool_above_the_ceiling() -> None:
 
 
 def test_d14_a_ceiling_below_the_reset_amount_is_no_parameter() -> None:
-    with pytest.raises(NotPossible, match="ceiling_cents"):
+    with pytest.raises(CommandRefusedError, match="ceiling_cents"):
         Pit("BE-01", ceiling_cents=9_999_999)
     assert Pit("BE-01", ceiling_cents=10_000_000).displayed_cents == 10_000_000
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from jackpot.contract.refusals import NOT_RECORDED, Code
 from jackpot.link.commands import LinkResumed, LinkSuspended
-from jackpot.link.refusals import NOT_RECORDED, Code
 from tests.link.pit import Pit
 
 FLOP = ["7h", "8h", "9h"]

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from jackpot.link import awards, conclusion, decide, state
-from jackpot.link.awards import Split, Till
-from jackpot.link.changes import Draft
+from jackpot.link.awards import Payout, Split
+from jackpot.link.changes import Changeset
 from jackpot.link.money import Kind, micros, whole_cents
 from jackpot.link.parameters import Parameters, Reading
 from jackpot.link.rounds import Round
@@ -77,9 +77,9 @@ def d4_the_reserve_keeps_its_share_of_a_returned_wager(patch: pytest.MonkeyPatch
 
 @plant
 def d4_a_returned_wager_is_given_back_by_the_rates_of_today(patch: pytest.MonkeyPatch) -> None:
-    def around(inner: Any, draft: Draft, round_: Round, positions: Any) -> Any:
-        today = draft.state.parameters
-        return inner(draft, replace(round_, increment_bp=today.increment_bp), positions)
+    def around(inner: Any, changeset: Changeset, round_: Round, positions: Any) -> Any:
+        today = changeset.state.parameters
+        return inner(changeset, replace(round_, increment_bp=today.increment_bp), positions)
 
     for module in (decide, conclusion):
         wrapped(patch, module, "give_back", around)
@@ -136,25 +136,25 @@ def d8_shared_royals_do_not_add_reset_amounts(patch: pytest.MonkeyPatch) -> None
 
 @plant
 def d9_odd_cents_go_to_the_house(patch: pytest.MonkeyPatch) -> None:
-    def around(inner: Any, till: Till, round_: Round, *what: Any, **why: Any) -> None:
-        inner(till, round_, *what, **why)
+    def around(inner: Any, payout: Payout, round_: Round, *what: Any, **why: Any) -> None:
+        inner(payout, round_, *what, **why)
         split: Split = what[-1]
-        till.post(Kind.SHARE, round_, pool=-micros(split.odd_cents), house=micros(split.odd_cents))
+        payout.post(Kind.SHARE, round_, pool=-micros(split.odd_cents), house=micros(split.odd_cents))
 
-    wrapped(patch, Till, "_pay_split", around)
+    wrapped(patch, Payout, "_pay_split", around)
 
 
 @plant
 def d10_royals_share_the_whole_base_though_straight_flushes_were_paid(patch: pytest.MonkeyPatch) -> None:
-    def around(inner: Any, till: Till, round_: Round, *, waited: bool) -> Any:
+    def around(inner: Any, payout: Payout, round_: Round, *, waited: bool) -> Any:
         def whole(split_royal: Any, _base: int, winners: int, parameters: Parameters) -> Any:
-            return split_royal(min(round_.base_cents, whole_cents(till.balances.pool)), winners, parameters)
+            return split_royal(min(round_.base_cents, whole_cents(payout.balances.pool)), winners, parameters)
 
         with pytest.MonkeyPatch.context() as inside:
             wrapped(inside, awards, "split_royal_flush", whole)
-            return inner(till, round_, waited=waited)
+            return inner(payout, round_, waited=waited)
 
-    wrapped(patch, Till, "pay_shares", around)
+    wrapped(patch, Payout, "pay_shares", around)
 
 
 @plant
@@ -168,11 +168,11 @@ def d11_the_house_pays_the_reset_first(patch: pytest.MonkeyPatch) -> None:
 
 @plant
 def d12_fixed_awards_are_not_multiplied(patch: pytest.MonkeyPatch) -> None:
-    def around(inner: Any, till: Till, round_: Round) -> None:
+    def around(inner: Any, payout: Payout, round_: Round) -> None:
         single = {p: replace(w, stake_cents=w.stake_cents // w.multiplier) for p, w in round_.wagers.items()}
-        inner(till, replace(round_, wagers=single))
+        inner(payout, replace(round_, wagers=single))
 
-    wrapped(patch, Till, "pay_odds", around)
+    wrapped(patch, Payout, "pay_odds", around)
 
 
 @plant
@@ -182,11 +182,11 @@ def d12_the_stake_comes_back_as_well(patch: pytest.MonkeyPatch) -> None:
 
 @plant
 def d15_the_pool_is_topped_up_to_the_reset_amount(patch: pytest.MonkeyPatch) -> None:
-    def around(inner: Any, till: Till, round_: Round, *, waited: bool) -> int:
-        before = till.balances.pool
-        inner(till, round_, waited=waited)
-        missing = till.parameters.reset_cents - whole_cents(till.balances.pool)
-        till._fund(Kind.RESET, round_, max(0, missing))
-        return till.balances.pool - before
+    def around(inner: Any, payout: Payout, round_: Round, *, waited: bool) -> int:
+        before = payout.balances.pool
+        inner(payout, round_, waited=waited)
+        missing = payout.parameters.reset_cents - whole_cents(payout.balances.pool)
+        payout._fund(Kind.RESET, round_, max(0, missing))
+        return payout.balances.pool - before
 
-    wrapped(patch, Till, "pay_shares", around)
+    wrapped(patch, Payout, "pay_shares", around)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from jackpot.link import changes, decide, hands, state
-from jackpot.link.awards import Till
-from jackpot.link.changes import Draft
+from jackpot.link.awards import Payout
+from jackpot.link.changes import Changeset
 from jackpot.link.money import micros, whole_cents
 from jackpot.link.rounds import Hand, Phase, Round
 from jackpot.rules.megalink import Rank
@@ -22,11 +22,11 @@ plant = planter(PLANTS)
 
 @plant
 def d5_the_base_is_the_pool_at_the_time_of_payment(patch: pytest.MonkeyPatch) -> None:
-    def around(inner: Any, till: Till, round_: Round, *, waited: bool) -> Any:
-        now = {p: replace(h, base_micros=till.balances.pool) for p, h in round_.hands.items() if h.base_micros}
-        return inner(till, replace(round_, hands=round_.hands | now), waited=waited)
+    def around(inner: Any, payout: Payout, round_: Round, *, waited: bool) -> Any:
+        now = {p: replace(h, base_micros=payout.balances.pool) for p, h in round_.hands.items() if h.base_micros}
+        return inner(payout, replace(round_, hands=round_.hands | now), waited=waited)
 
-    wrapped(patch, Till, "pay_shares", around)
+    wrapped(patch, Payout, "pay_shares", around)
 
 
 @plant
@@ -108,22 +108,22 @@ def d6_royals_are_paid_before_straight_flushes_of_other_tables(patch: pytest.Mon
 
 @plant
 def d6_only_one_waiting_round_is_paid_at_a_time(patch: pytest.MonkeyPatch) -> None:
-    def pay_one(draft: Draft, settled_now: Any = None) -> None:
-        for first in draft.claims_in_order()[:1]:
+    def pay_one(changeset: Changeset, settled_now: Any = None) -> None:
+        for first in changeset.claims_in_order()[:1]:
             if first.phase is Phase.WAITING:
-                took_micros = draft.till.pay_shares(first, waited=first.key != settled_now)
-                draft.put(first.settled())
-                for other in draft.claims_in_order():
-                    draft.put(other.with_base_moved(took_micros))
+                took_micros = changeset.payout.pay_shares(first, waited=first.key != settled_now)
+                changeset.put(first.settled())
+                for other in changeset.claims_in_order():
+                    changeset.put(other.with_base_moved(took_micros))
 
-    patch.setattr(Draft, "pay_ready", pay_one)
+    patch.setattr(Changeset, "pay_ready", pay_one)
 
 
 @plant
 def d6_a_withdrawn_hand_frees_nobody(patch: pytest.MonkeyPatch) -> None:
     def around(inner: Any, *args: Any) -> Any:
         with pytest.MonkeyPatch.context() as inside:
-            inside.setattr(Draft, "pay_ready", lambda draft, settled_now=None: None)
+            inside.setattr(Changeset, "pay_ready", lambda changeset, settled_now=None: None)
             return inner(*args)
 
     wrapped(patch, decide, "hand_withdrawn", around)
@@ -133,7 +133,7 @@ def d6_a_withdrawn_hand_frees_nobody(patch: pytest.MonkeyPatch) -> None:
 def d6_a_void_round_frees_nobody(patch: pytest.MonkeyPatch) -> None:
     def around(inner: Any, *args: Any) -> Any:
         with pytest.MonkeyPatch.context() as inside:
-            inside.setattr(Draft, "pay_ready", lambda draft, settled_now=None: None)
+            inside.setattr(Changeset, "pay_ready", lambda changeset, settled_now=None: None)
             return inner(*args)
 
     wrapped(patch, decide, "void_round", around)
@@ -141,17 +141,19 @@ def d6_a_void_round_frees_nobody(patch: pytest.MonkeyPatch) -> None:
 
 @plant
 def d6_fixed_awards_wait_as_well(patch: pytest.MonkeyPatch) -> None:
-    def around(inner: Any, till: Till, round_: Round) -> None:
+    def around(inner: Any, payout: Payout, round_: Round) -> None:
         if round_.first_percentage_hand is None:
-            inner(till, round_)
+            inner(payout, round_)
 
-    def paid_late(inner: Any, till: Till, round_: Round, *, waited: bool) -> Any:
+    def paid_late(inner: Any, payout: Payout, round_: Round, *, waited: bool) -> Any:
         if waited:
-            Till.pay_odds(till, replace(round_, hands={p: h for p, h in round_.hands.items() if h.base_micros is None}))
-        return inner(till, round_, waited=waited)
+            Payout.pay_odds(
+                payout, replace(round_, hands={p: h for p, h in round_.hands.items() if h.base_micros is None})
+            )
+        return inner(payout, round_, waited=waited)
 
-    wrapped(patch, Till, "pay_odds", around)
-    wrapped(patch, Till, "pay_shares", paid_late)
+    wrapped(patch, Payout, "pay_odds", around)
+    wrapped(patch, Payout, "pay_shares", paid_late)
 
 
 @plant
@@ -183,9 +185,9 @@ def d13_cards_of_other_hands_are_not_looked_at(patch: pytest.MonkeyPatch) -> Non
 
 @plant
 def a_returned_wager_leaves_its_hand(patch: pytest.MonkeyPatch) -> None:
-    def around(inner: Any, draft: Draft, round_: Round, positions: Any) -> Any:
-        cents = inner(draft, round_, positions)
-        draft.put(replace(draft.changed[round_.key], hands=round_.hands))
+    def around(inner: Any, changeset: Changeset, round_: Round, positions: Any) -> Any:
+        cents = inner(changeset, round_, positions)
+        changeset.put(replace(changeset.changed[round_.key], hands=round_.hands))
         return cents
 
     wrapped(patch, decide, "give_back", around)
@@ -204,12 +206,12 @@ def the_meter_is_not_held_while_a_claim_stands(patch: pytest.MonkeyPatch) -> Non
 
 @plant
 def parameters_for_the_next_win_are_in_force_after_a_straight_flush(patch: pytest.MonkeyPatch) -> None:
-    def around(inner: Any, till: Till, round_: Round, *, waited: bool) -> Any:
-        took = inner(till, round_, waited=waited)
-        till._next_parameters()
+    def around(inner: Any, payout: Payout, round_: Round, *, waited: bool) -> Any:
+        took = inner(payout, round_, waited=waited)
+        payout._next_parameters()
         return took
 
-    wrapped(patch, Till, "pay_shares", around)
+    wrapped(patch, Payout, "pay_shares", around)
 
 
 @plant
@@ -223,8 +225,8 @@ def deciding_changes_the_state(patch: pytest.MonkeyPatch) -> None:
 
 @plant
 def award_numbers_skip_one(patch: pytest.MonkeyPatch) -> None:
-    def around(inner: Any, till: Till, round_: Round, *, waited: bool) -> Any:
-        till.number += 1
-        return inner(till, round_, waited=waited)
+    def around(inner: Any, payout: Payout, round_: Round, *, waited: bool) -> Any:
+        payout.number += 1
+        return inner(payout, round_, waited=waited)
 
-    wrapped(patch, Till, "pay_shares", around)
+    wrapped(patch, Payout, "pay_shares", around)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jackpot.link.awards import Till
+from jackpot.link.awards import Payout
 from jackpot.link.money import Kind
 from jackpot.link.rounds import Round
 
@@ -32,9 +32,9 @@ def wrapped(patch: pytest.MonkeyPatch, owner: Any, name: str, around: Callable[.
 def reposted(patch: pytest.MonkeyPatch, kind: Kind, change: Callable[[dict[str, int]], None]) -> None:
     """Every journal of this kind has its postings changed before they are posted."""
 
-    def around(inner: Any, till: Till, posted: Kind, round_: Round, **postings: Any) -> None:
+    def around(inner: Any, payout: Payout, posted: Kind, round_: Round, **postings: Any) -> None:
         if posted is kind:
             change(postings)
-        inner(till, posted, round_, **postings)
+        inner(payout, posted, round_, **postings)
 
-    wrapped(patch, Till, "post", around)
+    wrapped(patch, Payout, "post", around)

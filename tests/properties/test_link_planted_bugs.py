@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from jackpot.contract.refusals import Refused
 from jackpot.link import awards, decide
 from jackpot.link.awards import Split
 from jackpot.link.money import UnbalancedError
 from jackpot.link.parameters import Parameters, Reading
-from jackpot.link.refusals import Refused
 from jackpot.link.rounds import Round
 from tests.copying import replace
 from tests.link import test_decisions_on_sharing as sharing

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import convert
 
+from jackpot.contract.events import TableEvent
+from jackpot.contract.refusals import Refused
 from jackpot.link import commands, decide
 from jackpot.link.changes import remember
-from jackpot.link.events import TableEvent
 from jackpot.link.money import Balances
 from jackpot.link.parameters import Parameters
-from jackpot.link.refusals import Refused
 from jackpot.link.rounds import Round, from_document, to_document
-from jackpot.link.state import LinkState, Past, Table, meter, table_state
+from jackpot.link.state import ClosedHistory, LinkState, Table, meter, table_state
 from jackpot.rules.megalink import GAMES
 from tests.copying import replace
 from tests.properties.naive_link import Answer, NaiveLink
@@ -37,7 +37,7 @@ class TwinLinks:
         self.names = 0
         self.sent: list[tuple[str, Json]] = []
         self.naive = NaiveLink("megalink", tables, terms)
-        self.past = Past()
+        self.past = ClosedHistory()
         self.state = LinkState(
             "megalink",
             {name: Table(name, GAMES[game], positions) for name, (game, positions) in tables.items()},
@@ -79,7 +79,7 @@ class TwinLinks:
         answer = self.naive.obey(command)
         try:
             accepted = commands.carry_out(self.state, kind(id="c", by="manager", reason="why", **fields), at=AT)
-        except commands.NotPossible:
+        except commands.CommandRefusedError:
             assert answer.code == "not_possible"
             assert self.state == before
             return

@@ -12,7 +12,7 @@ from drivers.emulator.boards import AlphaSign
 from jackpot import config as configuration
 from jackpot.signs import BoardAgent, Entry
 from jackpot.signs.configured import sign_board
-from jackpot.wire.feed import Feed
+from jackpot.signs.feed import Feed
 from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.network import Network
 from tests.simulation.tables import BROKER

@@ -7,9 +7,9 @@ from contextvars import copy_context
 from typing import Any, cast
 
 from jackpot.config import Config
-from jackpot.leader import Leader
-from jackpot.lobby import Lobby
-from jackpot.share import Share
+from jackpot.daemon.lease_balancer import LeaseBalancer
+from jackpot.daemon.link_runner import LinkRunner
+from jackpot.daemon.unknown_links import UnknownLinkResponder
 from tests.simulation.database import Database, Pool
 from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.network import Network
@@ -53,8 +53,8 @@ class Daemon:
         self.clock_off_s = 0.0
         self.die_at: str | None = None
         """At which of the desk's named points it is killed next."""
-        self.leaders: list[Leader] = []
-        self.share: Share | None = None
+        self.leaders: list[LinkRunner] = []
+        self.share: LeaseBalancer | None = None
         self._now = now
         self._restart_after_s = restart_after_s
         self._complain = complain
@@ -103,11 +103,11 @@ class Daemon:
     async def _live(self) -> None:
         directory = {table.id: table.link for table in self.config.tables}
         links = [link.id for link in self.config.links]
-        lobby = Lobby(BROKER, links, directory, self.process.name, on_unreadable=lambda *_: None)
+        unknown_links = UnknownLinkResponder(BROKER, links, directory, self.process.name, on_unreadable=lambda *_: None)
         pool = cast("Any", Pool(self.database, self.process))
-        self.share = Share(links, self.process.name, pool) if self.config.leases.share else None
+        self.share = LeaseBalancer(links, self.process.name, pool) if self.config.leases.share else None
         self.leaders = [
-            Leader(
+            LinkRunner(
                 link,
                 self.config,
                 database_url="",
@@ -120,7 +120,7 @@ class Daemon:
                 share=self.share,
                 clock=self._clock,
                 at_point=self._at_point,
-                beside=(lobby.run,) if link is self.config.links[0] else (),
+                beside=(unknown_links.run,) if link is self.config.links[0] else (),
             )
             for link in self.config.links
         ]

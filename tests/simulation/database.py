@@ -10,7 +10,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from jackpot.ledger.errors import LedgerError, TryAgain, Unknown
+from jackpot.ledger.errors import CommitUncertainError, LedgerError, TransactionConflictError
 from tests.simulation.ledger import Ledger, Written
 from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.trace import Trace
@@ -135,7 +135,7 @@ class Connection:
     def lose(self, why: str) -> None:
         self.closed = True
         for answer in self._waiting:
-            _fail(answer, Unknown(why))
+            _fail(answer, CommitUncertainError(why))
         self._waiting.clear()
 
     async def ask(self, question: Callable[[], T]) -> T:
@@ -147,7 +147,7 @@ class Connection:
 
     async def _call(self, question: Callable[[], T], fate: str, *, writes: bool = False) -> T:
         if self.closed:
-            raise Unknown("the connection is closed")
+            raise CommitUncertainError("the connection is closed")
         answer: asyncio.Future[T] = self.database.loop.create_future()
         self._waiting = [known for known in self._waiting if not known.done()]
         self._waiting.append(answer)
@@ -166,19 +166,19 @@ class Connection:
                 return await answer
         except TimeoutError as error:
             self.closed = True
-            raise Unknown("the database does not answer") from error
+            raise CommitUncertainError("the database does not answer") from error
 
     def _arrive(self, question: Callable[[], T], answer: "asyncio.Future[T]", fate: str) -> None:
         database = self.database
         if self.lost:
             return None
         if not database.up:
-            return _fail(answer, Unknown("the server is gone"))
+            return _fail(answer, CommitUncertainError("the server is gone"))
         if fate == "lost_before":
             return self.lose("the connection broke")
         try:
             if fate == "conflict":
-                raise TryAgain("40001: could not serialize access")
+                raise TransactionConflictError("40001: could not serialize access")
             result = question()
         except (LedgerError, LookupError) as error:
             problem = error

@@ -9,18 +9,18 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from jackpot.ledger.errors import AlreadyThere, Deposed, LedgerError
+from jackpot.ledger.commands import Request
+from jackpot.ledger.errors import DeposedError, DuplicateRecordError, LedgerError
 from jackpot.ledger.lease import Lease
-from jackpot.ledger.load import Kept, award_from, award_number
+from jackpot.ledger.load import RecordedEvent, award_from, award_number
 from jackpot.ledger.post import Batch
 from jackpot.ledger.record import Head
-from jackpot.ledger.requests import Request
 from jackpot.ledger.schema import ACCOUNTS
 from jackpot.link.commands import AnyCommand, parameters_document, parameters_from, tables_from
 from jackpot.link.money import Balances
 from jackpot.link.parameters import Parameters
 from jackpot.link.rounds import from_document, to_document
-from jackpot.link.state import LinkState, Past, RoundKey
+from jackpot.link.state import ClosedHistory, LinkState, RoundKey
 from tests.simulation.trace import Trace
 
 Row = dict[str, Any]
@@ -106,7 +106,7 @@ class Ledger:
         self.now = now
         self.trace = trace
         self.links: dict[str, LinkRow] = {}
-        self.ids: dict[str, Kept] = {}
+        self.ids: dict[str, RecordedEvent] = {}
         self.seqs: dict[str, int] = {}
         self.rounds: dict[RoundKey, Row] = {}
         self.awarded: set[tuple[str, str, int]] = set()
@@ -137,7 +137,7 @@ class Ledger:
     def renew_lease(self, link: str, holder: str, epoch: int, seconds: float) -> str | None:
         row = self._row(link)
         if (row.holder, row.epoch) != (holder, epoch):
-            raise Deposed(f"the lease of {link} is held by {row.holder}, epoch {row.epoch}")
+            raise DeposedError(f"the lease of {link} is held by {row.holder}, epoch {row.epoch}")
         row.expires_at = self.now() + seconds
         return row.asked_by
 
@@ -222,8 +222,8 @@ class Ledger:
     def next_seqs(self, tables: Collection[str]) -> dict[str, int]:
         return {table: self.seqs[table] + 1 for table in sorted(tables) if table in self.seqs}
 
-    def past(self, link: str, rounds: Collection[RoundKey], awards: Collection[str]) -> Past:
-        found = Past(rounds={key for key in rounds if key in self.rounds})
+    def past(self, link: str, rounds: Collection[RoundKey], awards: Collection[str]) -> ClosedHistory:
+        found = ClosedHistory(rounds={key for key in rounds if key in self.rounds})
         made = self._row(link).awards
         for award in awards:
             number = award_number(link, award)
@@ -249,10 +249,10 @@ class Ledger:
     def post(self, batch: "Written", writer: str) -> None:
         row = self._row(batch.link)
         if (row.epoch, row.n) != (batch.epoch, batch.before_n):
-            raise Deposed(f"{batch.link} is at epoch {row.epoch}, event {row.n}")
+            raise DeposedError(f"{batch.link} is at epoch {row.epoch}, event {row.n}")
         self._refuse_what_is_there(row, batch)
         for event in batch.events:
-            self.ids[event["id"]] = Kept(batch.link, event["table_id"], event["payload"], event["answer"])
+            self.ids[event["id"]] = RecordedEvent(batch.link, event["table_id"], event["payload"], event["answer"])
             if event["table_id"] is not None:
                 self.seqs[event["table_id"]] = event["seq"]
         for key, phase, opens, document in batch.rounds:
@@ -276,18 +276,18 @@ class Ledger:
         """The unique indexes and checks of the schema."""
         ids = Counter(event["id"] for event in batch.events)
         if any(count > 1 or id_ in self.ids for id_, count in ids.items()):
-            raise AlreadyThere("events_id_key")
+            raise DuplicateRecordError("events_id_key")
         seqs: dict[str, int] = {}
         for event in batch.events:
             if event["table_id"] is not None:
                 if event["seq"] <= seqs.get(event["table_id"], self.seqs.get(event["table_id"], 0)):
-                    raise AlreadyThere("events_table_id_seq_key")
+                    raise DuplicateRecordError("events_table_id_seq_key")
                 seqs[event["table_id"]] = event["seq"]
         if any(opens and key in self.rounds for key, _, opens, _ in batch.rounds):
-            raise AlreadyThere("rounds_pkey")
+            raise DuplicateRecordError("rounds_pkey")
         for award in batch.rest.get("awards", []):
             if (award["table_id"], award["round"], award["position"]) in self.awarded or award["award"] in row.awards:
-                raise AlreadyThere("awards_pkey")
+                raise DuplicateRecordError("awards_pkey")
         balances = Balances(*batch.head["balances"])
         if not (balances.closes and balances.possible):
             raise LedgerError("23514: links_closes or links_possible")

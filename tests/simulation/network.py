@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import Any, Protocol
 
-from jackpot.wire.mqtt import Connection
+from jackpot.mqtt.client import Connection
 from tests.simulation.loop import Process, VirtualLoop
 
 CONNECT_TIMEOUT_S = 5.0

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from jackpot.signs import keeper
-from jackpot.signs.face import LinkView, Odometer, Turn
-from jackpot.wire import feed
-from jackpot.wire.feed import Feed
+from jackpot.signs import board_task, feed
+from jackpot.signs.display import LinkView, Odometer, Turn
+from jackpot.signs.feed import Feed
 from tests.simulation import planting
 from tests.simulation.planting import Bed, around
 
@@ -67,7 +66,7 @@ def a_win_stays_on_the_board(patch: pytest.MonkeyPatch) -> None:
 
 @shows("pull_a_boards_cable", says="nobody vouches")
 def a_line_that_was_lost_is_not_opened_again(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(keeper, "RETRY_SECONDS", 1e6)
+    patch.setattr(board_task, "RETRY_SECONDS", 1e6)
 
 
 # Found.

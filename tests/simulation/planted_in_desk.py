@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from jackpot import desk, leader, share, sitting
-from jackpot.desk import Desk
+from jackpot.daemon import batch_attempt, batch_processor, lease_balancer, link_runner
+from jackpot.daemon.batch_attempt import IncomingEvent
+from jackpot.daemon.batch_processor import BatchProcessor
 from jackpot.floor.table import TableController
-from jackpot.ledger.errors import Unknown
-from jackpot.ledger.load import Kept
+from jackpot.ledger.errors import CommitUncertainError
+from jackpot.ledger.load import RecordedEvent
 from jackpot.ledger.store import Store
 from jackpot.link import decide
 from jackpot.link.changes import Accepted
-from jackpot.sitting import Arrival
 from tests.properties import planted_in_money, planted_in_order
 from tests.simulation.database import Database
 from tests.simulation.planting import Bed, around, keeper
@@ -56,7 +56,7 @@ def answers_leave_before_the_commit(patch: pytest.MonkeyPatch) -> None:
 
 @shows(says="never was at")
 def what_was_decided_stays_in_the_state_when_the_commit_fails(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Desk, "_start_again", lambda *_: None)
+    patch.setattr(BatchProcessor, "_start_again", lambda *_: None)
 
 
 @shows(says="sequence_reused")
@@ -65,7 +65,7 @@ def resends_are_not_looked_up(patch: pytest.MonkeyPatch) -> None:
         _, past, new = await inner(*args, **kwargs)
         return {}, past, new
 
-    around(patch, Desk, "_look_up", look_up)
+    around(patch, BatchProcessor, "_look_up", look_up)
 
 
 @shows(says="the rogue waits for")
@@ -74,14 +74,14 @@ def another_content_under_a_known_id_gets_the_first_answer(patch: pytest.MonkeyP
 
     async def look_up(inner: Any, *args: Any, **kwargs: Any) -> Any:
         seen, past, new = await inner(*args, **kwargs)
-        return {id_: Kept(same, same, same, kept.answer) for id_, kept in seen.items()}, past, new
+        return {id_: RecordedEvent(same, same, same, kept.answer) for id_, kept in seen.items()}, past, new
 
-    around(patch, Desk, "_look_up", look_up)
+    around(patch, BatchProcessor, "_look_up", look_up)
 
 
 @shows("set_a_clock", says="is older than the one before it")
 def a_clock_that_goes_back_is_believed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(desk, "max", lambda now, _: now, raising=False)
+    patch.setattr(batch_processor, "max", lambda now, _: now, raising=False)
 
 
 @shows(says="unknown_round")
@@ -91,16 +91,16 @@ def an_unknown_round_is_not_looked_for_in_the_past(patch: pytest.MonkeyPatch) ->
         past.rounds.clear()
         return seen, past, new
 
-    around(patch, Desk, "_look_up", look_up)
+    around(patch, BatchProcessor, "_look_up", look_up)
 
 
 @shows("hold_a_batch_until_another_leads", says="never came to its end")
 def events_are_acknowledged_before_they_are_committed(patch: pytest.MonkeyPatch) -> None:
     async def commit(inner: Any, self: Any, taken: Any) -> Any:
-        self._outlet.acknowledge([item.token for item in taken if isinstance(item, Arrival)])
+        self._outlet.acknowledge([item.token for item in taken if isinstance(item, IncomingEvent)])
         return await inner(self, taken)
 
-    around(patch, Desk, "_commit", commit)
+    around(patch, BatchProcessor, "_commit", commit)
 
 
 # The ledger, as if its SQL had been written so.
@@ -109,7 +109,7 @@ def events_are_acknowledged_before_they_are_committed(patch: pytest.MonkeyPatch)
 @shows("conflicts_and_lost_answers", says="before anything is durable")
 def a_commit_without_an_answer_is_taken_for_done(patch: pytest.MonkeyPatch) -> None:
     async def commit(inner: Any, *args: Any, **kwargs: Any) -> None:
-        with suppress(Unknown):
+        with suppress(CommitUncertainError):
             await inner(*args, **kwargs)
 
     around(patch, Store, "commit", commit)
@@ -156,12 +156,12 @@ def a_daemon_asks_for_a_link_when_it_leads_one_fewer(patch: pytest.MonkeyPatch) 
     def worth(inner: Any, leases: Any, links: Any, me: str, mine: int) -> Any:
         return inner(leases, links, me, mine - 1)
 
-    around(patch, share, "worth_asking_for", worth)
+    around(patch, lease_balancer, "worth_asking_for", worth)
 
 
 @shows("restart_a_daemon_in_good_order", seed=3, says="not shared evenly")
 def a_leader_that_is_asked_for_a_link_keeps_it(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Desk, "pause", lambda _: None)
+    patch.setattr(BatchProcessor, "pause", lambda _: None)
 
 
 # The link.
@@ -217,7 +217,7 @@ def found_a_desk_that_reads_again_adopts_another_leaders_epoch(patch: pytest.Mon
         _, state, _ = await self.open()
         return state
 
-    patch.setattr(Desk, "_read_again", read_again)
+    patch.setattr(BatchProcessor, "_read_again", read_again)
 
 
 @shows("stop_a_daemon_for_a_while", "cut_a_daemon_off_the_database", "slow_database", says="goes back from")
@@ -226,12 +226,12 @@ def found_a_leader_vouches_before_it_has_read_where_the_link_stands(patch: pytes
         self._epoch, self._renewed = epoch, asyncio.get_running_loop().time()
         return await inner(self, epoch)
 
-    around(patch, leader.Leader, "_open", take)
+    around(patch, link_runner.LinkRunner, "_open", take)
 
 
 @shows("conclude_a_round", "slow_database", seed=5, says="unknown_round")
 def found_a_round_ended_by_a_person_is_forgotten_within_the_batch(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(sitting, "remember", lambda *_: None)
+    patch.setattr(batch_attempt, "remember", lambda *_: None)
 
 
 @shows("suspend_for_a_while", says="never answered")
@@ -249,4 +249,4 @@ def found_an_order_is_judged_again_when_its_answer_was_lost(patch: pytest.Monkey
         self.seen.pop(order.command.id, None)
         inner(self, order)
 
-    around(patch, sitting.Sitting, "carry_out", carry_out)
+    around(patch, batch_attempt.BatchAttempt, "carry_out", carry_out)

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from jackpot.contract import codec, topics
+from jackpot.daemon.link_channel import LinkChannel
 from jackpot.link.awards import Award
 from jackpot.link.state import meter
-from jackpot.wire import codec, topics
-from jackpot.wire.channel import Channel
 from tests.simulation.planting import Bed, around, keeper
 
 PLANTED: Bed = {}
@@ -17,11 +17,11 @@ shows = keeper(PLANTED)
 
 @shows("kill_a_daemon_at_a_point", "crash_the_broker", seed=2, says="is not paid")
 def awards_not_yet_paid_are_forgotten_at_a_takeover(patch: pytest.MonkeyPatch) -> None:
-    def lead(inner: Any, self: Channel, *args: Any) -> None:
+    def lead(inner: Any, self: LinkChannel, *args: Any) -> None:
         inner(self, *args)
         self._unpaid.clear()
 
-    around(patch, Channel, "lead", lead)
+    around(patch, LinkChannel, "lead", lead)
 
 
 @shows(says="the meter of version")
@@ -42,7 +42,7 @@ def the_meter_shows_what_is_not_committed_yet(patch: pytest.MonkeyPatch) -> None
             message = meter(state, version=n, at=at)
         return inner(message)
 
-    around(patch, Channel, "_note", note)
+    around(patch, LinkChannel, "_note", note)
     around(patch, codec, "encode", encode)
 
 
@@ -50,10 +50,10 @@ def the_meter_shows_what_is_not_committed_yet(patch: pytest.MonkeyPatch) -> None
 def states_are_not_published_again_after_a_reconnection(patch: pytest.MonkeyPatch) -> None:
     def connected(inner: Any, self: Any, connection: Any) -> None:
         with pytest.MonkeyPatch.context() as inside:
-            inside.setattr(Channel, "_publish_states", lambda *_: None)
+            inside.setattr(LinkChannel, "_publish_states", lambda *_: None)
             inner(self, connection)
 
-    around(patch, Channel, "_connected", connected)
+    around(patch, LinkChannel, "_connected", connected)
 
 
 @shows(says="the meter of version 0")
@@ -65,21 +65,21 @@ def the_meters_version_begins_anew_with_each_leader(patch: pytest.MonkeyPatch) -
     def note(inner: Any, self: Any, state: Any, n: int, tables: Any) -> None:
         inner(self, state, n - getattr(self, "_first", 0), tables)
 
-    around(patch, Channel, "lead", lead)
-    around(patch, Channel, "_note", note)
+    around(patch, LinkChannel, "lead", lead)
+    around(patch, LinkChannel, "_note", note)
 
 
 @shows(says="never came to its end")
 def events_are_never_acknowledged(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Channel, "acknowledge", lambda *_: None)
+    patch.setattr(LinkChannel, "acknowledge", lambda *_: None)
 
 
 @shows(says="nobody spoke of")
 def nobody_is_reminded_of_an_award(patch: pytest.MonkeyPatch) -> None:
-    async def remind(_: Channel) -> None:
+    async def remind(_: LinkChannel) -> None:
         await asyncio.Event().wait()
 
-    patch.setattr(Channel, "remind", remind)
+    patch.setattr(LinkChannel, "remind", remind)
 
 
 def changed(patch: pytest.MonkeyPatch, **wrong: Any) -> None:
@@ -134,7 +134,7 @@ def found_a_leader_that_stalled_on_its_way_to_the_broker_speaks_for_the_next(pat
             inside.setattr(self, "_vouches", lambda: True)
             inner(self, connection)
 
-    around(patch, Channel, "_connected", connected)
+    around(patch, LinkChannel, "_connected", connected)
 
 
 @shows("kill_a_daemon_at_a_point", "kill_a_table", seed=39, says="never came to its end")
@@ -142,4 +142,4 @@ def found_what_comes_before_the_subscription_is_granted_is_answered_into_nothing
     def reply(self: Any, table: str, payload: bytes) -> None:
         self._publish(topics.replies(self.link, table), payload)
 
-    patch.setattr(Channel, "reply", reply)
+    patch.setattr(LinkChannel, "reply", reply)

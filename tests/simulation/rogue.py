@@ -9,8 +9,8 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from jackpot.wire.mqtt import MqttError
-from jackpot.wire.session import Session
+from jackpot.mqtt.client import MqttError
+from jackpot.mqtt.session import Session
 from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.tables import BROKER
 

@@ -10,7 +10,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from itertools import combinations, count, cycle, islice
 
-from jackpot.leader import LEASE_S
+from jackpot.daemon.link_runner import LEASE_S
 from tests.simulation.faults import KINDS
 from tests.simulation.plan import Plan, Verdict
 from tests.simulation.world import play

@@ -11,8 +11,10 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
-from jackpot.desk import Desk
-from jackpot.ledger import audit, lease, load, requests
+from jackpot.contract.refusals import NOT_RECORDED
+from jackpot.daemon.batch_attempt import IncomingEvent, PendingCommand
+from jackpot.daemon.batch_processor import BatchProcessor
+from jackpot.ledger import audit, commands, lease, load
 from jackpot.ledger.errors import LedgerError
 from jackpot.ledger.record import Head
 from jackpot.ledger.store import Store
@@ -29,10 +31,8 @@ from jackpot.link.commands import (
 )
 from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
-from jackpot.link.refusals import NOT_RECORDED
 from jackpot.link.rounds import to_document
-from jackpot.link.state import LinkState, Past
-from jackpot.sitting import Arrival, Order
+from jackpot.link.state import ClosedHistory, LinkState
 from tests.ledger.desks import Said
 from tests.simulation.cards import deal
 from tests.simulation.plan import START
@@ -60,7 +60,9 @@ class Script:
         self._stores = {(holder, link): Store(url, link) for holder in HOLDERS for link in LINKS}
         directory: dict[str, str | None] = {table: link for table, (link, _) in TABLES.items()}
         self._desks = {
-            (holder, link): Desk(link, store, self._said, directory=directory, gaming_day=day, clock=lambda: self._now)
+            (holder, link): BatchProcessor(
+                link, store, self._said, directory=directory, gaming_day=day, clock=lambda: self._now
+            )
             for (holder, link), store in self._stores.items()
         }
         self._epochs = dict.fromkeys(LINKS, 0)
@@ -122,15 +124,15 @@ class Script:
         if epoch is None:
             return None
         self._epochs[link], self._leaders[link] = epoch, holder
-        desk = self._desks[holder, link]
-        head, state, sent = await desk.open()
+        processor = self._desks[holder, link]
+        head, state, sent = await processor.open()
         if state.parameters_version == 0:
             about = {"by": "controller", "reason": "new"}
             tables = [{"id": name, "game": game, "positions": 6} for name, (at, game) in TABLES.items() if at == link]
             parameters = parameters_document(Parameters(reset_cents=10_007, unit_cents=3))
-            await self._order(desk, LinkOpened(id=f"{link}-opened", parameters=parameters, **about))
-            await self._order(desk, TablesConfigured(id=f"{link}-tables", tables=tables, **about))
-            head, state, sent = await desk.open()
+            await self._order(processor, LinkOpened(id=f"{link}-opened", parameters=parameters, **about))
+            await self._order(processor, TablesConfigured(id=f"{link}-tables", tables=tables, **about))
+            head, state, sent = await processor.open()
         return described(head, state, sent)
 
     async def _renew(self) -> Any:
@@ -166,10 +168,10 @@ class Script:
         link = self._link()
         if not self._epochs[link]:
             return None
-        desk, known = self._desks[self._who_serves(link), link], len(self._said.replies)
+        processor, known = self._desks[self._who_serves(link), link], len(self._said.replies)
         ahead = dict.fromkeys(TABLES, 0)
         batch = [self._arrival(link, ahead) for _ in range(self._chance.randint(1, 8))]
-        await desk.serve([*batch])
+        await processor.serve([*batch])
         replies = self._said.replies[known:]
         for reply, arrival in zip(replies, batch, strict=True):
             if reply["seq"] == self._recorded[arrival.table] + 1 and reply.get("code") not in NOT_RECORDED:
@@ -177,7 +179,7 @@ class Script:
                 self._ids.append(reply["reply_to"])
                 self._made += reply.get("result", {}).get("awards", [])
                 self._to_say[arrival.table].pop(0)
-        return replies, desk.head
+        return replies, processor.head
 
     def _who_serves(self, link: str) -> str:
         """Sometimes one that does not lead any more."""
@@ -189,10 +191,10 @@ class Script:
             return None
         return await self._order(self._desks[self._who_serves(link), link], self._command(link))
 
-    async def _order(self, desk: Desk, command: AnyCommand) -> Any:
+    async def _order(self, processor: BatchProcessor, command: AnyCommand) -> Any:
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        await desk.serve([Order(command, answer)])
-        return answer.result(), desk.head
+        await processor.serve([PendingCommand(command, answer)])
+        return answer.result(), processor.head
 
     def _command(self, link: str) -> AnyCommand:
         chance = self._chance
@@ -215,11 +217,11 @@ class Script:
         ]
         return chance.choice(commands)
 
-    def _arrival(self, link: str, ahead: dict[str, int]) -> Arrival:
+    def _arrival(self, link: str, ahead: dict[str, int]) -> IncomingEvent:
         """`ahead` is how many events of each table are in the batch already."""
         chance = self._chance
         if self._payloads and chance.random() < 0.15:
-            return Arrival(*chance.choice(self._payloads))
+            return IncomingEvent(*chance.choice(self._payloads))
         table = chance.choice([name for name, (at, _) in TABLES.items() if at == link or chance.random() < 0.05])
         event = self._next(table, ahead[table])
         ahead[table] += 1
@@ -229,7 +231,7 @@ class Script:
             event["seq"] += chance.choice([-3, 2])
         payload = json.dumps({**event, "at": "2026-11-16T22:00:00.000Z"}).encode()
         self._payloads.append((table, payload))
-        return Arrival(table, payload)
+        return IncomingEvent(table, payload)
 
     def _next(self, table: str, ahead: int) -> dict[str, Any]:
         """What a table says next of its rounds: what was not recorded is said again."""
@@ -270,7 +272,7 @@ class Script:
         rounds = [(table, f"r{chance.randint(1, 9)}") for table in TABLES]
         awards = [f"{link}-{chance.randint(1, 9):06}", "nonsense", f"{link}-7"]
         sent, upto, most = chance.randint(0, 20), chance.randint(0, 60), chance.randint(1, 9)
-        past: Past = await load.past(self._connection, link, rounds, awards)
+        past: ClosedHistory = await load.past(self._connection, link, rounds, awards)
         return (
             await load.kept(self._connection, ids),
             (sorted(past.rounds), sorted(past.awards.items())),
@@ -281,11 +283,11 @@ class Script:
     async def _requests(self) -> Any:
         link = self._link()
         self._orders += 1
-        await requests.leave(self._connection, link, LinkResumed(id=f"left-{self._orders}", by="ann", reason="please"))
-        found = await requests.waiting(self._connection, link)
+        await commands.leave(self._connection, link, LinkResumed(id=f"left-{self._orders}", by="ann", reason="please"))
+        found = await commands.waiting(self._connection, link)
         one = self._chance.choice(found)
-        await requests.answer(self._connection, link, self._epoch(link), one.id, {"status": "accepted"})
-        return found, await requests.waiting(self._connection, link)
+        await commands.answer(self._connection, link, self._epoch(link), one.id, {"status": "accepted"})
+        return found, await commands.waiting(self._connection, link)
 
     async def _audit(self) -> Any:
         return await audit.self_audit(self._connection, self._link())

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from jackpot.wire.feed import Feed
+from jackpot.signs.feed import Feed
 from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.tables import BROKER
 

@@ -14,13 +14,21 @@ from typing import Any, TypeVar
 import pytest
 
 from drivers import line
-from jackpot import chores, desk, leader, opening, share, sitting
+from jackpot.daemon import (
+    background_tasks,
+    batch_attempt,
+    batch_processor,
+    lease_balancer,
+    link_channel,
+    link_runner,
+    startup_commands,
+)
 from jackpot.floor import table
-from jackpot.ledger import audit, lease, load, post, requests, store
+from jackpot.ledger import audit, commands, lease, load, post, store
 from jackpot.link.state import LinkState
+from jackpot.mqtt import session
 from jackpot.people import approvals
-from jackpot.signs import agent, keeper
-from jackpot.wire import channel, session
+from jackpot.signs import agent, board_task
 from tests.simulation.boards import Boards
 from tests.simulation.database import Connection, Database
 from tests.simulation.ledger import written
@@ -33,20 +41,31 @@ T = TypeVar("T")
 def set_stage(patch: pytest.MonkeyPatch, loop: VirtualLoop, database: Database, trace: Trace, seed: int) -> None:
     replace_postgresql(patch, database)
     chance = random.Random(f"{seed} ids")
-    for module in (chores, opening, table):
+    for module in (background_tasks, startup_commands, table):
         patch.setattr(module, "uuid", SimpleNamespace(uuid4=lambda: uuid.UUID(int=chance.getrandbits(128), version=4)))
-    patch.setattr(leader, "time", SimpleNamespace(monotonic=loop.time))
-    for module in (chores, desk, leader, opening, share, sitting, channel, session):
+    patch.setattr(link_runner, "time", SimpleNamespace(monotonic=loop.time))
+    for module in (
+        background_tasks,
+        batch_processor,
+        link_runner,
+        startup_commands,
+        lease_balancer,
+        batch_attempt,
+        link_channel,
+        session,
+    ):
         patch.setattr(module, "log", Scribe(trace))
     # A set's order differs from one Python process to the next, and with it the order of what is published.
-    publish_states = channel.Channel._publish_states
-    patch.setattr(channel.Channel, "_publish_states", lambda self, tables: publish_states(self, sorted(tables)))
+    publish_states = link_channel.LinkChannel._publish_states
+    patch.setattr(
+        link_channel.LinkChannel, "_publish_states", lambda self, tables: publish_states(self, sorted(tables))
+    )
 
 
 def hang_boards(patch: pytest.MonkeyPatch, boards: Boards, now: Callable[[], dt.datetime], trace: Trace) -> None:
     """Their lines lead to emulated boards; everything between the feed and the bytes on the line is real."""
     patch.setattr(line, "_open_socket", boards.open_line)
-    for module in (agent, keeper):
+    for module in (agent, board_task):
         patch.setattr(module, "datetime", SimpleNamespace(now=lambda _: now()))
         patch.setattr(module, "log", Scribe(trace))
 
@@ -58,7 +77,7 @@ def replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:
     async def commit(connection: Connection, batch: post.Batch, state: LinkState, *, sent: int) -> None:
         await connection.write(written(batch, state, sent))
 
-    async def kept(connection: Connection, ids: Collection[str]) -> dict[str, load.Kept]:
+    async def kept(connection: Connection, ids: Collection[str]) -> dict[str, load.RecordedEvent]:
         return await connection.ask(lambda: {id_: database.ids[id_] for id_ in ids if id_ in database.ids})
 
     async def give_up(connection: Connection, link: str, holder: str, epoch: int, *, sent: int) -> None:
@@ -96,9 +115,9 @@ def replace_postgresql(patch: pytest.MonkeyPatch, database: Database) -> None:
     patch.setattr(lease, "survey", asking(database.survey_leases))
     patch.setattr(lease, "ask", asking(database.ask_for_lease))
     patch.setattr(lease, "hand_over", hand_over)
-    patch.setattr(requests, "waiting", asking(database.requests_of))
-    patch.setattr(requests, "answer", asking(database.answer_request))
-    patch.setattr(requests, "leave", asking(database.leave_request))
+    patch.setattr(commands, "waiting", asking(database.requests_of))
+    patch.setattr(commands, "answer", asking(database.answer_request))
+    patch.setattr(commands, "leave", asking(database.leave_request))
     patch.setattr(approvals, "problem", agreed)
     patch.setattr(audit, "self_audit", asking(database.self_audit))
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from jackpot import config as configuration
+from jackpot.contract.refusals import NOT_RECORDED
 from jackpot.floor.journal import MemoryJournal
 from jackpot.floor.table import TableController
-from jackpot.link.refusals import NOT_RECORDED
-from jackpot.wire.broker import Broker
+from jackpot.mqtt.broker import Broker
 from tests.simulation.cards import CARDS, MULTIPLIER_MAX, ORDERED_DECK, deal
 from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.network import Network

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from jackpot.chores import Chores
 from jackpot.cli.verify import LANGUAGE
-from jackpot.desk import Desk
-from jackpot.leader import Leader
-from jackpot.ledger.errors import Deposed, TryAgain, Unknown
-from jackpot.ledger.load import Kept
+from jackpot.daemon.background_tasks import BackgroundTasks
+from jackpot.daemon.batch_attempt import IncomingEvent, PendingCommand
+from jackpot.daemon.batch_processor import BatchProcessor
+from jackpot.daemon.link_runner import LinkRunner
+from jackpot.ledger.errors import CommitUncertainError, DeposedError, TransactionConflictError
+from jackpot.ledger.load import RecordedEvent
 from jackpot.ledger.post import Batch
 from jackpot.ledger.record import Head
 from jackpot.ledger.replay import Replay, StoredEvent
 from jackpot.link.commands import AnyCommand, LinkOpened, RoundConcluded, TablesConfigured, parameters_document
 from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
-from jackpot.link.state import LinkState, Past, RoundKey
-from jackpot.sitting import Arrival, Order
+from jackpot.link.state import ClosedHistory, LinkState, RoundKey
 from tests.ledger.desks import Said
 from tests.simulation.daemon import Daemon
 from tests.simulation.database import Database
@@ -47,10 +47,10 @@ class Shelf:
     async def load(self) -> tuple[Head, LinkState, int]:
         return self.database.load(LINK)
 
-    async def kept(self, ids: Collection[str]) -> dict[str, Kept]:
+    async def kept(self, ids: Collection[str]) -> dict[str, RecordedEvent]:
         return {id_: self.database.ids[id_] for id_ in ids if id_ in self.database.ids}
 
-    async def past(self, rounds: Collection[RoundKey], awards: Collection[str]) -> Past:
+    async def past(self, rounds: Collection[RoundKey], awards: Collection[str]) -> ClosedHistory:
         return self.database.past(LINK, rounds, awards)
 
     async def next_seqs(self, tables: Collection[str]) -> dict[str, int]:
@@ -59,7 +59,7 @@ class Shelf:
     async def commit(self, batch: Batch, state: LinkState, *, sent: int) -> None:
         if self.conflicts:
             self.conflicts -= 1
-            raise TryAgain("40001")
+            raise TransactionConflictError("40001")
         self.database.post(written(batch, state, sent), "A")
 
 
@@ -72,28 +72,30 @@ class Office:
         self.shelf, self.counter = Shelf(self.database), Said()
         day = GamingDay.of("UTC", "06:00")
         directory: dict[str, str | None] = {TABLE: LINK}
-        self.desk = Desk(LINK, self.shelf, self.counter, directory=directory, gaming_day=day, clock=lambda: START)
+        self.processor = BatchProcessor(
+            LINK, self.shelf, self.counter, directory=directory, gaming_day=day, clock=lambda: START
+        )
         self.seq = 0
 
     async def open(self) -> None:
-        await self.desk.open()
+        await self.processor.open()
         table = {"id": TABLE, "game": "bullseye", "positions": 6}
         parameters = parameters_document(Parameters())
         await self.order(LinkOpened(id="c1", by="controller", reason="new", parameters=parameters))
         await self.order(TablesConfigured(id="c2", by="controller", reason="new", tables=[table]))
-        await self.desk.serve([self.event("round.opened")])
+        await self.processor.serve([self.event("round.opened")])
 
-    def event(self, type_: str, **fields: Any) -> Arrival:
+    def event(self, type_: str, **fields: Any) -> IncomingEvent:
         self.seq += 1
         event = {"id": f"e{self.seq}", "seq": self.seq, "type": type_, "round": "r1", "at": AT, **fields}
-        return Arrival(TABLE, json.dumps(event).encode())
+        return IncomingEvent(TABLE, json.dumps(event).encode())
 
-    def ordered(self, command: AnyCommand) -> Order:
-        return Order(command, asyncio.get_running_loop().create_future())
+    def ordered(self, command: AnyCommand) -> PendingCommand:
+        return PendingCommand(command, asyncio.get_running_loop().create_future())
 
     async def order(self, command: AnyCommand) -> dict[str, Any]:
         order = self.ordered(command)
-        await self.desk.serve([order])
+        await self.processor.serve([order])
         return order.answer.result()
 
     def void(self) -> RoundConcluded:
@@ -104,7 +106,7 @@ def test_an_event_in_the_same_batch_as_the_order_that_ended_its_round_is_told_so
     async def story(loop: VirtualLoop) -> None:
         office = Office(loop)
         await office.open()
-        await office.desk.serve([office.ordered(office.void()), office.event("wager.placed", position=1)])
+        await office.processor.serve([office.ordered(office.void()), office.event("wager.placed", position=1)])
         assert office.counter.replies[-1]["code"] == "round_concluded"
 
     on_virtual_time(story)
@@ -115,7 +117,7 @@ def test_a_ledger_with_a_round_ended_by_order_is_verified() -> None:
         office = Office(loop)
         await office.open()
         await office.order(office.void())
-        await office.desk.serve([office.event("wager.placed", position=1)])
+        await office.processor.serve([office.event("wager.placed", position=1)])
         replay = Replay(LINK, LANGUAGE)
         for event in office.database.links[LINK].events:
             assert replay.take(StoredEvent(**event)).records[0].answer == event["answer"]
@@ -140,11 +142,11 @@ def test_an_order_that_nobody_waits_for_any_more_is_left_to_who_leads_then() -> 
     async def story(loop: VirtualLoop) -> None:
         office = Office(loop)
         await office.open()
-        office.desk.order(office.void()).cancel()
+        office.processor.order(office.void()).cancel()
         wager = office.event("wager.placed", position=1)
-        office.desk.receive(wager)
-        office.desk.close()
-        await office.desk.run()
+        office.processor.receive(wager)
+        office.processor.close()
+        await office.processor.run()
         assert office.counter.replies[-1]["status"] == "accepted"
         assert "c3" not in office.database.ids
 
@@ -155,14 +157,14 @@ def test_a_desk_that_must_read_again_does_not_write_under_another_leaders_epoch(
     async def story(loop: VirtualLoop) -> None:
         office = Office(loop)
         await office.open()
-        n = office.desk.n
+        n = office.processor.n
         office.database.links[LINK].expires_at = -1.0
         office.database.take_lease(LINK, "B", 1_000.0)
         office.shelf.conflicts = 1
-        with pytest.raises(Deposed):
-            await office.desk.serve([office.event("wager.placed", position=1)])
-        with pytest.raises(Deposed):
-            await office.desk.serve([office.event("wager.placed", position=1)])
+        with pytest.raises(DeposedError):
+            await office.processor.serve([office.event("wager.placed", position=1)])
+        with pytest.raises(DeposedError):
+            await office.processor.serve([office.event("wager.placed", position=1)])
         assert office.database.links[LINK].n == n
 
     on_virtual_time(story)
@@ -195,7 +197,7 @@ class House:
         await asyncio.sleep(0)
         return daemon
 
-    async def leads(self, daemon: Daemon) -> Leader:
+    async def leads(self, daemon: Daemon) -> LinkRunner:
         """The leader of its first link, as soon as it vouches for it."""
         leader = daemon.leaders[0]
         while not leader.vouches():
@@ -278,9 +280,9 @@ def test_a_leader_whose_ledger_fails_while_it_is_cancelled_ends_all_the_same(mon
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            raise Unknown("the connection broke") from None
+            raise CommitUncertainError("the connection broke") from None
 
-    monkeypatch.setattr(Chores, "audit", fails_at_the_end)
+    monkeypatch.setattr(BackgroundTasks, "audit", fails_at_the_end)
 
     async def story(loop: VirtualLoop) -> None:
         async with house_of(loop, monkeypatch) as house:

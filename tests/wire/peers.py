@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
-from jackpot.wire.mqtt import Broker, Connection, Message, OnMessage
+from jackpot.mqtt.client import Broker, Connection, Message, OnMessage
 
 PATIENCE_S = 120.0
 CONNACK = b"\x20\x02\x00\x00"
 SUBACK = b"\x90\x03\x00\x01\x01"
 
-Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+BoardProtocol = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Inbox:
@@ -70,7 +70,7 @@ async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @asynccontextmanager
-async def fake_broker(talk: Talk) -> AsyncIterator[Broker]:
+async def fake_broker(talk: BoardProtocol) -> AsyncIterator[Broker]:
     """A broker that holds the given talk with each client, and then closes."""
     failures: list[BaseException] = []
 

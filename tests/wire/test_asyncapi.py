@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from jackpot.link.events import TableEvent
-from jackpot.link.refusals import Code
-from jackpot.wire.asyncapi import document
+from jackpot.contract.asyncapi import document
+from jackpot.contract.events import TableEvent
+from jackpot.contract.refusals import Code
 
 PARSER = "@asyncapi/parser@3.6.3"
 VALIDATE = """

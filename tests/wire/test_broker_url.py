@@ -3,7 +3,7 @@
 import pytest
 
 from jackpot.errors import UserError
-from jackpot.wire.mqtt import Broker
+from jackpot.mqtt.client import Broker
 
 
 @pytest.mark.parametrize(

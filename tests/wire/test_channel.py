@@ -11,15 +11,15 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
+from jackpot.daemon import link_channel as module
+from jackpot.daemon.link_channel import LinkChannel
 from jackpot.link.parameters import Parameters
 from jackpot.link.state import LinkState, Table
+from jackpot.mqtt import packets
+from jackpot.mqtt.broker import Broker
+from jackpot.mqtt.client import Message
+from jackpot.mqtt.session import always
 from jackpot.rules.megalink import GAMES
-from jackpot.wire import channel as module
-from jackpot.wire import packets
-from jackpot.wire.broker import Broker
-from jackpot.wire.channel import Channel
-from jackpot.wire.mqtt import Message
-from jackpot.wire.session import always
 from tests.wire.peers import CONNACK, PATIENCE_S, SUBACK, fake_broker, forever, greet, read_packet
 
 HELD_MAX, HELD_LOW, KEPT = 4, 2, 20
@@ -47,7 +47,7 @@ class Waiting:
             while len(self.messages) < count:
                 await asyncio.sleep(0)
 
-    async def serve(self, channel: Channel) -> None:
+    async def serve(self, channel: LinkChannel) -> None:
         """One after the other, until all that the broker had kept was there."""
         async with asyncio.timeout(PATIENCE_S):
             while self.messages or len(self.seen) < KEPT:
@@ -57,10 +57,10 @@ class Waiting:
 
 
 @asynccontextmanager
-async def channel_at(broker: Broker, waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Channel]:
+async def channel_at(broker: Broker, waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[LinkChannel]:
     monkeypatch.setattr(module, "HELD_MAX", HELD_MAX)
     monkeypatch.setattr(module, "HELD_LOW", HELD_LOW)
-    channel = Channel(
+    channel = LinkChannel(
         "megalink",
         broker,
         tables={"UTH-01"},
@@ -140,7 +140,7 @@ async def test_a_connection_that_failed_while_it_was_paused_leaves_the_next_one_
             return
         await forever(reader)
 
-    monkeypatch.setattr("jackpot.wire.session.BACKOFF_S", (0.0,))
+    monkeypatch.setattr("jackpot.mqtt.session.BACKOFF_S", (0.0,))
     waiting = Waiting()
     async with fake_broker(talk) as broker, channel_at(broker, waiting, monkeypatch) as channel:
         await waiting.hold(HELD_MAX + 1)  # the first of the next connection
@@ -197,7 +197,7 @@ async def test_whoever_vouches_no_longer_once_it_is_connected_says_nothing_and_l
         waiting.vouches = True
 
     said = asyncio.Event()
-    monkeypatch.setattr("jackpot.wire.session.BACKOFF_S", (0.0,))
+    monkeypatch.setattr("jackpot.mqtt.session.BACKOFF_S", (0.0,))
     waiting = Waiting()
     waiting.vouches = False
     async with fake_broker(talk) as broker, channel_at(broker, waiting, monkeypatch):

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jackpot.link.events import HandEntered, RoundOpened
-from jackpot.link.refusals import Code
-from jackpot.wire.codec import PAYLOAD_BYTES_MAX, Unreadable, answer_unreadable, decode, encode
+from jackpot.contract.codec import PAYLOAD_BYTES_MAX, UnreadableEvent, answer_unreadable, decode, encode
+from jackpot.contract.events import HandEntered, RoundOpened
+from jackpot.contract.refusals import Code
 
 LONE = [
     r'"x":"\ud800"',
@@ -29,7 +29,7 @@ def payload(type_: str, *more: str, id_: str = "an id") -> bytes:
 
 def refusal(said: bytes) -> dict[str, Any]:
     event = decode(said)
-    assert isinstance(event, Unreadable), event
+    assert isinstance(event, UnreadableEvent), event
     encode(answer_unreadable(event))  # it can be answered
     return answer_unreadable(event)
 
@@ -85,7 +85,7 @@ def test_a_key_given_twice_is_seen_whatever_is_left_out_beside_it(
     """As many quotes as a whole event has are no proof: another key may be missing that need not be there."""
     fields = [*MUST[type_], *more, *([again] if again else [])]
     keys = ["id", "seq", "type", "round", "at", *(field.partition(":")[0].strip('"') for field in fields)]
-    assert isinstance(decode(payload(type_, *fields)), Unreadable) == (len(set(keys)) < len(keys))
+    assert isinstance(decode(payload(type_, *fields)), UnreadableEvent) == (len(set(keys)) < len(keys))
 
 
 def test_the_largest_payload_may_hold_them_too() -> None:

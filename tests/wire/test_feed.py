@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from jackpot.link.messages import Meter
-from jackpot.wire import feed as feed_module
-from jackpot.wire import topics
-from jackpot.wire.feed import Feed
-from jackpot.wire.mqtt import Broker, Connection
+from jackpot.contract import topics
+from jackpot.contract.messages import Meter
+from jackpot.mqtt.client import Broker, Connection
+from jackpot.signs import feed as feed_module
+from jackpot.signs.feed import Feed
 from tests.logged import logged_by
 from tests.patience import patience_s
 

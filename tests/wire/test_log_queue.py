@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from jackpot.wire.log_queue import LogQueue
+from jackpot.mqtt.log_queue import LogQueue
 
 
 def test_a_log_is_taken_line_by_line_over_restarts_and_rotation(tmp_path: Path) -> None:

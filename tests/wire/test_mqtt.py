@@ -8,8 +8,8 @@ from pathlib import Path
 import aiomqtt
 import pytest
 
-from jackpot.wire.mqtt import Broker, Connection, Message, MqttError, Will
-from jackpot.wire.packets import PACKET_BYTES_MAX
+from jackpot.mqtt.client import Broker, Connection, Message, MqttError, Will
+from jackpot.mqtt.packets import PACKET_BYTES_MAX
 from tests import brokers
 from tests.proxy import CuttingProxy
 from tests.wire.peers import PATIENCE_S, Inbox, quiet_loop

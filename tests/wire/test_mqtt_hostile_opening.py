@@ -5,8 +5,8 @@ from asyncio import StreamReader, StreamWriter
 
 import pytest
 
-from jackpot.wire import mqtt, packets
-from jackpot.wire.mqtt import Broker, Connection, MqttError
+from jackpot.mqtt import client, packets
+from jackpot.mqtt.client import Broker, Connection, MqttError
 from tests import brokers
 from tests.wire.peers import CONNACK, SUBACK, Inbox, fake_broker, forever, greet, opened, read_packet
 
@@ -128,7 +128,7 @@ async def test_opening_can_be_cancelled() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"subscriptions": [("a\0b", 1)]}, {"keepalive_s": 0}, {"will": mqtt.Will("a/#", b"")}]
+    "wrong", [{"subscriptions": [("a\0b", 1)]}, {"keepalive_s": 0}, {"will": client.Will("a/#", b"")}]
 )
 async def test_what_mqtt_cannot_say_is_refused_before_anything_is_sent(wrong: dict[str, object]) -> None:
     settings: dict[str, object] = {"on_message": Inbox(), **wrong}

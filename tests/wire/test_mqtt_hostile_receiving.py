@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from jackpot.wire import mqtt, packets
-from jackpot.wire.mqtt import Connection, Message, MqttError
+from jackpot.mqtt import client, packets
+from jackpot.mqtt.client import Connection, Message, MqttError
 from tests.wire.peers import CONNACK, SUBACK, Inbox, fake_broker, forever, greet, opened, read_packet
 
 pytestmark = pytest.mark.usefixtures("calm_loop")
@@ -124,7 +124,7 @@ async def test_nothing_is_delivered_after_the_end(
     end: Callable[[Connection], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And a connection that was paused sees that the broker closes it."""
-    monkeypatch.setattr(mqtt, "CLOSE_TIMEOUT_S", 1_000)
+    monkeypatch.setattr(client, "CLOSE_TIMEOUT_S", 1_000)
     inbox = Inbox()
     ending: list[object] = []
 

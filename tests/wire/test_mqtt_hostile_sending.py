@@ -8,8 +8,8 @@ from asyncio import StreamReader, StreamWriter
 
 import pytest
 
-from jackpot.wire import mqtt, packets
-from jackpot.wire.mqtt import MqttError
+from jackpot.mqtt import client, packets
+from jackpot.mqtt.client import MqttError
 from tests.wire.peers import fake_broker, forever, greet, opened, read_packet
 
 pytestmark = pytest.mark.usefixtures("calm_loop")
@@ -49,7 +49,7 @@ async def test_packet_ids_in_flight_never_collide_and_order_is_kept() -> None:
         packet_id = 0
         while packet_id != first - 1:  # once round
             packet_id = await take_one()
-            if len(in_flight) == mqtt.IN_FLIGHT_MAX:
+            if len(in_flight) == client.IN_FLIGHT_MAX:
                 await nothing_comes()
                 confirm(sorted(in_flight - {first}, reverse=True))
         await nothing_comes()
@@ -138,7 +138,7 @@ async def test_a_broken_connection_says_how() -> None:
 
 
 async def test_close_ends_also_what_the_broker_does_not_close(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mqtt, "CLOSE_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(client, "CLOSE_TIMEOUT_S", 0.1)
     last: list[int] = []
     left = asyncio.Event()
 

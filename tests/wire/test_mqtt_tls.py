@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from jackpot.errors import UserError
-from jackpot.wire.mqtt import Broker, Connection, MqttError
+from jackpot.mqtt.client import Broker, Connection, MqttError
 from tests import brokers
 from tests.wire.peers import Inbox
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paho.mqtt.enums import CallbackAPIVersion
 
-from jackpot.wire import packets
-from jackpot.wire.packets import PACKET_BYTES_MAX, ConnAck, MqttError, Packet, PubAck, Publish, Reader, SubAck, Will
+from jackpot.mqtt import packets
+from jackpot.mqtt.packets import PACKET_BYTES_MAX, ConnAck, MqttError, Packet, PubAck, Publish, Reader, SubAck, Will
 
 
 def hexed(text: str) -> bytes:

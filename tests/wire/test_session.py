@@ -4,8 +4,8 @@ import asyncio
 from contextlib import ExitStack
 from pathlib import Path
 
-from jackpot.wire.mqtt import Broker, Connection
-from jackpot.wire.session import Session
+from jackpot.mqtt.client import Broker, Connection
+from jackpot.mqtt.session import Session
 from tests import brokers
 from tests.patience import patience_s
 

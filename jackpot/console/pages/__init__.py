@@ -4,8 +4,8 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from jackpot.console.access import Visitor
+from jackpot.console.commands import Answer
 from jackpot.console.context import Console
-from jackpot.console.orders import Answer
 from jackpot.people import sessions
 
 

@@ -10,11 +10,11 @@ from jackpot.console.access import SeesMoney, needs
 from jackpot.console.context import Console, ConsoleDep
 from jackpot.console.inputs import DayPath
 from jackpot.console.pages import download
-from jackpot.finance.forms import MEDIA_TYPES, render
-from jackpot.finance.read_day import reconcile
-from jackpot.finance.reconciliation import Reconciliation
-from jackpot.finance.sheets import sheets
-from jackpot.people.roles import May
+from jackpot.finance.reconciliation.data import Reconciliation
+from jackpot.finance.reconciliation.export import MEDIA_TYPES, render
+from jackpot.finance.reconciliation.read_day import reconcile
+from jackpot.finance.reconciliation.sheets import sheets
+from jackpot.people.roles import Permission
 
 router = APIRouter(include_in_schema=False)
 
@@ -27,7 +27,7 @@ async def read_day(console: Console, day: dt.date) -> Reconciliation:
     return await reconcile(console.engine, console.gaming_day, day, console.find_head)
 
 
-@router.get("/days", dependencies=[needs(May.SEE_MONEY)])
+@router.get("/days", dependencies=[needs(Permission.SEE_MONEY)])
 async def today(console: ConsoleDep) -> Response:
     return RedirectResponse(f"/days/{console.today()}", 303)
 
@@ -47,7 +47,7 @@ async def day_page(day: DayPath, console: ConsoleDep, visitor: SeesMoney) -> Res
     )
 
 
-@router.get("/days/{day}/{form}", dependencies=[needs(May.SEE_MONEY)])
+@router.get("/days/{day}/{form}", dependencies=[needs(Permission.SEE_MONEY)])
 async def export(day: DayPath, form: str, console: ConsoleDep) -> Response:
     if form not in MEDIA_TYPES:
         raise HTTPException(404, f"A day is exported as {', '.join(MEDIA_TYPES)}.")

@@ -11,10 +11,14 @@ from fastapi.responses import RedirectResponse
 
 from jackpot.console.access import SeesAwards, SeesEvents, SeesMoney, Watches, needs
 from jackpot.console.context import Console, ConsoleDep
+from jackpot.console.event_timeline import timeline_of
 from jackpot.console.inputs import AwardPath, Before, DayQuery, EventPath, LinkPath, Number, RoundPath, TablePath
 from jackpot.console.pages import download
-from jackpot.console.read import PAGE_ROWS, reading
-from jackpot.console.read.facts import (
+from jackpot.finance.slips.as_text import DECISIONS
+from jackpot.finance.slips.data import Slip, arithmetic, problems
+from jackpot.finance.slips.reading import read_slip
+from jackpot.ledger.read import PAGE_ROWS, reading
+from jackpot.ledger.read.facts import (
     AwardFact,
     EventFact,
     read_award,
@@ -25,19 +29,15 @@ from jackpot.console.read.facts import (
     read_journals_of,
     read_round,
 )
-from jackpot.console.read.floor import read_floor
-from jackpot.console.way import way_of
-from jackpot.finance.read_slip import read_slip
-from jackpot.finance.slip import Slip, arithmetic, problems
-from jackpot.finance.slip_text import DECISIONS
-from jackpot.people.roles import May
+from jackpot.ledger.read.floor import read_floor
+from jackpot.people.roles import Permission
 
 router = APIRouter(include_in_schema=False)
 
 
 def _as_pdf(slip: Slip) -> bytes:
     """What prints is large, and loaded when it is asked for."""
-    printed: bytes = importlib.import_module("jackpot.finance.slip_pdf").as_pdf(slip)
+    printed: bytes = importlib.import_module("jackpot.finance.slips.as_pdf").as_pdf(slip)
     return printed
 
 
@@ -66,9 +66,11 @@ async def event_page(id: EventPath, console: ConsoleDep, visitor: SeesEvents) ->
         event = await read_event(connection, id)
         if event is None:
             raise HTTPException(404, f"No event {id} was recorded. If it came and was refused, look in quarantine.")
-        journals = await read_journals_of(connection, event.link, [event.n]) if visitor.may(May.SEE_MONEY) else []
+        journals = (
+            await read_journals_of(connection, event.link, [event.n]) if visitor.may(Permission.SEE_MONEY) else []
+        )
     boards = [board for board in console.boards() if board["link"] == event.link]
-    way = way_of(event, console.shown_version(event.link), boards)
+    way = timeline_of(event, console.shown_version(event.link), boards)
     return console.renderer.page("event.html", visitor=visitor, event=event, way=way, journals=journals)
 
 
@@ -104,7 +106,7 @@ async def award_page(id: AwardPath, console: ConsoleDep, visitor: SeesAwards) ->
     )
 
 
-@router.get("/awards/{id}/{form}", dependencies=[needs(May.SEE_AWARDS)])
+@router.get("/awards/{id}/{form}", dependencies=[needs(Permission.SEE_AWARDS)])
 async def slip_file(id: AwardPath, form: str, console: ConsoleDep) -> Response:  # noqa: A002
     if form not in SLIP_FORMS:
         raise HTTPException(404, f"A slip is written as {', '.join(SLIP_FORMS)}.")
@@ -121,7 +123,7 @@ async def _award_and_slip(console: Console, award_id: str) -> tuple[AwardFact, S
         return award, await read_slip(connection, award_id)
 
 
-@router.get("/journals", dependencies=[needs(May.SEE_MONEY)])
+@router.get("/journals", dependencies=[needs(Permission.SEE_MONEY)])
 async def journals_home(console: ConsoleDep) -> Response:
     async with reading(console.engine) as connection:
         links = await read_floor(connection)

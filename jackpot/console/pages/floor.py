@@ -11,18 +11,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from jackpot.console.access import Concludes, Resumes, SeesEvents, Suspends, Visitor, Watches, needs
 from jackpot.console.chart import draw
+from jackpot.console.commands import Answer, command_from, order
 from jackpot.console.context import Console, ConsoleDep, room_for_one_more
+from jackpot.console.formatting import path
 from jackpot.console.inputs import Conclusion, Grounds, LinkPath, form, read
-from jackpot.console.orders import Answer, command_from, order
 from jackpot.console.pages import then_answered
-from jackpot.console.read import reading
-from jackpot.console.read.facts import read_award, read_event
-from jackpot.console.read.floor import read_floor
-from jackpot.console.read.history import read_history
-from jackpot.console.read.records import read_quarantine
-from jackpot.console.show import path
+from jackpot.ledger.read import reading
+from jackpot.ledger.read.facts import read_award, read_event
+from jackpot.ledger.read.floor import read_floor
+from jackpot.ledger.read.history import read_history
+from jackpot.ledger.read.records import read_quarantine
 from jackpot.people import sessions
-from jackpot.people.roles import May
+from jackpot.people.roles import Permission
 
 router = APIRouter(include_in_schema=False)
 
@@ -94,15 +94,15 @@ async def resume(link: LinkPath, request: Request, console: ConsoleDep, visitor:
 async def _with_reason(request: Request, console: Console, visitor: Visitor, link: str, type_: str) -> Answer:
     await require_link(console, link)
     reason = read(Grounds, await form(request)).reason
-    return await order(console.engine, visitor.doer, link, command_from(visitor.doer, type=type_, reason=reason))
+    return await order(console.engine, visitor.actor, link, command_from(visitor.actor, type=type_, reason=reason))
 
 
 @router.post("/conclusions")
 async def conclude(request: Request, console: ConsoleDep, visitor: Concludes) -> Response:
     what = read(Conclusion, dict(await form(request)))
     link = await link_of(console, what.table)
-    command = command_from(visitor.doer, type="round.concluded", **what.model_dump())
-    answer = await order(console.engine, visitor.doer, link, command)
+    command = command_from(visitor.actor, type="round.concluded", **what.model_dump())
+    answer = await order(console.engine, visitor.actor, link, command)
     return await then_answered(console, visitor, "/", answer, f"Round {what.round} of {what.table} is {what.outcome}.")
 
 
@@ -120,7 +120,7 @@ async def require_link(console: Console, link: str) -> None:
             raise HTTPException(404, f"There is no link {link}.")
 
 
-@router.get("/find", dependencies=[needs(May.SEE_EVENTS)])
+@router.get("/find", dependencies=[needs(Permission.SEE_EVENTS)])
 async def find(console: ConsoleDep, q: Annotated[str, Query(max_length=80)] = "") -> Response:
     """An award, an event or a table, by what is printed on a slip or stands in a log."""
     wanted = q.strip()

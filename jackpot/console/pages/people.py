@@ -6,13 +6,13 @@ from fastapi import APIRouter, Query, Request, Response
 
 from jackpot.console.access import ConfirmsPeople, ManagesPeople, SeesAudit, SeesPeople, Visitor
 from jackpot.console.context import Console, ConsoleDep
-from jackpot.console.inputs import BadInput, Before, BeforeEvent, NewPassword, NewPerson, PersonPath, form, read
+from jackpot.console.inputs import BadInputError, Before, BeforeEvent, NewPassword, NewPerson, PersonPath, form, read
 from jackpot.console.pages import then
-from jackpot.console.read import PAGE_ROWS, reading
-from jackpot.console.read.facts import read_commands, read_event
-from jackpot.console.read.records import read_trail
+from jackpot.ledger.read import PAGE_ROWS, reading
+from jackpot.ledger.read.facts import read_commands, read_event
+from jackpot.ledger.read.records import read_trail
 from jackpot.people import accounts
-from jackpot.people.accounts import AccountRefused
+from jackpot.people.accounts import AccountRefusedError
 from jackpot.people.passwords import LENGTH_MIN
 from jackpot.people.roles import PERMISSIONS, Role
 
@@ -36,8 +36,8 @@ async def people(console: ConsoleDep, visitor: SeesPeople) -> Response:
 async def add(request: Request, console: ConsoleDep, visitor: ManagesPeople) -> Response:
     try:
         new = read(NewPerson, dict(await form(request)))
-        await accounts.add(console.engine, visitor.doer, new.name, new.role, new.password)
-    except (BadInput, AccountRefused) as error:
+        await accounts.add(console.engine, visitor.actor, new.name, new.role, new.password)
+    except (BadInputError, AccountRefusedError) as error:
         return await _then(console, visitor, refused=str(error))
     return await _then(console, visitor, done=f"{new.name} is added and must choose a password at the first login.")
 
@@ -45,8 +45,8 @@ async def add(request: Request, console: ConsoleDep, visitor: ManagesPeople) -> 
 @router.post("/people/{name}/confirm")
 async def confirm(name: PersonPath, console: ConsoleDep, visitor: ConfirmsPeople) -> Response:
     try:
-        await accounts.confirm(console.engine, visitor.doer, name)
-    except AccountRefused as error:
+        await accounts.confirm(console.engine, visitor.actor, name)
+    except AccountRefusedError as error:
         return await _then(console, visitor, refused=str(error))
     return await _then(console, visitor, done=f"{name} is confirmed.")
 
@@ -54,8 +54,8 @@ async def confirm(name: PersonPath, console: ConsoleDep, visitor: ConfirmsPeople
 @router.post("/people/{name}/disable")
 async def disable(name: PersonPath, console: ConsoleDep, visitor: ManagesPeople) -> Response:
     try:
-        await accounts.disable(console.engine, visitor.doer, name)
-    except AccountRefused as error:
+        await accounts.disable(console.engine, visitor.actor, name)
+    except AccountRefusedError as error:
         return await _then(console, visitor, refused=str(error))
     return await _then(console, visitor, done=f"{name} is disabled; all sessions and tokens have ended.")
 
@@ -64,8 +64,8 @@ async def disable(name: PersonPath, console: ConsoleDep, visitor: ManagesPeople)
 async def set_password(name: PersonPath, request: Request, console: ConsoleDep, visitor: ManagesPeople) -> Response:
     try:
         new = read(NewPassword, dict(await form(request)))
-        await accounts.set_password(console.engine, visitor.doer, name, new.password)
-    except (BadInput, AccountRefused) as error:
+        await accounts.set_password(console.engine, visitor.actor, name, new.password)
+    except (BadInputError, AccountRefusedError) as error:
         return await _then(console, visitor, refused=str(error))
     return await _then(console, visitor, done=f"{name} must choose a new password at the next login.")
 
@@ -83,9 +83,11 @@ async def audit(
 ) -> Response:
     person = by.strip() if by and by.isprintable() else None
     async with reading(console.engine) as connection:
-        deeds = await read_trail(connection, by=person or None, before=before)
-    more = len(deeds) == PAGE_ROWS
-    return console.renderer.page("audit.html", visitor=visitor, here="/audit", deeds=deeds, by=person, more=more)
+        audit_entries = await read_trail(connection, by=person or None, before=before)
+    more = len(audit_entries) == PAGE_ROWS
+    return console.renderer.page(
+        "audit.html", visitor=visitor, here="/audit", audit_entries=audit_entries, by=person, more=more
+    )
 
 
 @router.get("/audit/commands")

@@ -18,7 +18,7 @@ from jackpot.console.access import (
 from jackpot.console.context import Console, ConsoleDep
 from jackpot.console.inputs import (
     Adjustment,
-    BadInput,
+    BadInputError,
     Before,
     Number,
     ParametersChange,
@@ -31,7 +31,7 @@ from jackpot.console.pages import then, then_answered
 from jackpot.console.proposals import (
     APPROVAL,
     Kind,
-    ProposalRefused,
+    ProposalRefusedError,
     approve,
     propose_adjustment,
     propose_parameters,
@@ -39,7 +39,7 @@ from jackpot.console.proposals import (
     read_waiting,
     reject,
 )
-from jackpot.console.read import reading
+from jackpot.ledger.read import reading
 from jackpot.ledger.schema import links
 
 router = APIRouter(include_in_schema=False)
@@ -79,8 +79,8 @@ async def post_adjustment(request: Request, console: ConsoleDep, visitor: Propos
     fields: dict[str, Any] = dict(await form(request))
     try:
         fields["amount_cents"] = cents_of(fields.pop("amount", ""))
-        await propose_adjustment(console.engine, visitor.doer, read(Adjustment, fields))
-    except (BadInput, ProposalRefused) as error:
+        await propose_adjustment(console.engine, visitor.actor, read(Adjustment, fields))
+    except (BadInputError, ProposalRefusedError) as error:
         return await then(console, visitor, "/adjustments", refused=str(error))
     return await then(console, visitor, "/adjustments", done="Proposed. Somebody else must approve it.")
 
@@ -91,8 +91,8 @@ async def post_parameters(request: Request, console: ConsoleDep, visitor: Propos
     try:
         parameters = _parameters(fields)
         change = read(ParametersChange, {**fields, "parameters": parameters})
-        await propose_parameters(console.engine, visitor.doer, change)
-    except (BadInput, ProposalRefused) as error:
+        await propose_parameters(console.engine, visitor.actor, change)
+    except (BadInputError, ProposalRefusedError) as error:
         return await then(console, visitor, "/parameters", refused=str(error))
     return await then(console, visitor, "/parameters", done="Proposed. A pit manager must approve it.")
 
@@ -123,8 +123,8 @@ async def approve_parameters(number: Number, console: ConsoleDep, visitor: Appro
 
 async def _approve(console: Console, visitor: Visitor, kind: Kind, number: int, to: str) -> Response:
     try:
-        answer = await approve(console.engine, visitor.doer, kind, number)
-    except ProposalRefused as error:
+        answer = await approve(console.engine, visitor.actor, kind, number)
+    except ProposalRefusedError as error:
         return await then(console, visitor, to, refused=str(error))
     return await then_answered(console, visitor, to, answer, f"Proposal {number} is approved and carried out.")
 
@@ -141,7 +141,7 @@ async def reject_parameters(number: Number, console: ConsoleDep, visitor: Decide
 
 async def _reject(console: Console, visitor: Visitor, kind: Kind, number: int, to: str) -> Response:
     try:
-        await reject(console.engine, visitor.doer, kind, number, may_approve=visitor.may(APPROVAL[kind]))
-    except ProposalRefused as error:
+        await reject(console.engine, visitor.actor, kind, number, may_approve=visitor.may(APPROVAL[kind]))
+    except ProposalRefusedError as error:
         return await then(console, visitor, to, refused=str(error))
     return await then(console, visitor, to, done=f"Proposal {number} will not be carried out.")

@@ -10,7 +10,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from jackpot.ledger.heads.file import read
-from jackpot.ledger.heads.form import HeadNotTrue, SignedHead
+from jackpot.ledger.heads.form import HeadMismatchError, SignedHead
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +94,14 @@ def _require_one_series(heads: Iterable[SignedHead]) -> None:
     for series, found in of_series.items():
         for before, after in pairwise(sorted(found, key=lambda head: head.number)):
             if before.number == after.number:
-                raise HeadNotTrue(
+                raise HeadMismatchError(
                     f"link {after.link}: two heads of series {series} have number {after.number}, signed at "
                     f"{_text(before)} and at {_text(after)}; the file was set back between"
                 )
             if before.number + 1 < after.number:
                 first, last = before.number + 1, after.number - 1
                 missing = f"head {first} is" if first == last else f"heads {first} to {last} are"
-                raise HeadNotTrue(
+                raise HeadMismatchError(
                     f"link {after.link}: {missing} missing in series {series}, between those signed at "
                     f"{_text(before)} and at {_text(after)}"
                 )
@@ -112,7 +112,7 @@ def _require_one_story(heads: Iterable[SignedHead]) -> None:
     for head in heads:
         other = first.setdefault(head.n, head)
         if other.chain != head.chain:
-            raise HeadNotTrue(
+            raise HeadMismatchError(
                 f"link {head.link}, event {head.n}: one head was signed at {_text(other)}, another at {_text(head)}; "
                 "what lies before it was rewritten between"
             )

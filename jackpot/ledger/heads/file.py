@@ -16,7 +16,7 @@ import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from jackpot.errors import UserError
-from jackpot.ledger.heads.form import Acceptance, HeadNotTrue, SignedHead, check, fingerprint, sign, signature_of
+from jackpot.ledger.heads.form import Acceptance, HeadMismatchError, SignedHead, check, fingerprint, sign, signature_of
 from jackpot.ledger.record import Head
 
 TURNED_MAX = 12
@@ -40,8 +40,8 @@ def read(path: Path, keys: dict[str, Ed25519PublicKey]) -> tuple[list[SignedHead
     for number, line in enumerate(lines, 1):
         try:
             heads.append(check(keys, line))
-        except HeadNotTrue as error:
-            raise HeadNotTrue(f"{path}, line {number}: {error}") from error
+        except HeadMismatchError as error:
+            raise HeadMismatchError(f"{path}, line {number}: {error}") from error
     return heads, bool(rest)
 
 
@@ -52,7 +52,7 @@ def _content(path: Path) -> bytes:
     try:
         return gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
-        raise HeadNotTrue(f"{path} cannot be unpacked: {error}") from error
+        raise HeadMismatchError(f"{path} cannot be unpacked: {error}") from error
 
 
 def _is_cut_short(line: bytes) -> bool:
@@ -125,7 +125,7 @@ class HeadsFile:
         for line in _lines(self._paths(), b'{"link":' + msgspec.json.encode(link) + b","):
             try:
                 yield check(self._keys, line)
-            except HeadNotTrue as error:
+            except HeadMismatchError as error:
                 if not told:
                     log.warning("head_not_true", file=str(self.path), link=link, error=str(error))
                 told = True
@@ -150,7 +150,7 @@ def find(
         for line in sorted(_lines([path], begins), key=lambda line: b'"closes":' not in line):
             try:
                 return check(keys, line), signature_of(line)
-            except HeadNotTrue:
+            except HeadMismatchError:
                 continue
     return None
 
@@ -162,7 +162,7 @@ def _lines(paths: Iterable[Path], begins: bytes) -> Iterator[bytes]:
             lines = _content(path).split(b"\n")
         except FileNotFoundError:
             continue
-        except (OSError, HeadNotTrue) as error:
+        except (OSError, HeadMismatchError) as error:
             log.warning("heads_unreadable", file=str(path), error=str(error))
             continue
         for line in reversed(lines):

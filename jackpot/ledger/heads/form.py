@@ -45,7 +45,7 @@ class SignedHead(msgspec.Struct, frozen=True, omit_defaults=True):
     accepts: Acceptance | None = None
 
 
-class HeadNotTrue(Exception):
+class HeadMismatchError(Exception):
     """A line that no known key has signed, or one that is missing, or that another contradicts. Says which."""
 
 
@@ -66,15 +66,15 @@ def signature_of(line: bytes) -> str:
 def check(keys: dict[str, Ed25519PublicKey], line: bytes) -> SignedHead:
     found = _SIGNATURE.search(line)
     if found is None:
-        raise HeadNotTrue("it has no signature")
+        raise HeadMismatchError("it has no signature")
     told = line[: found.start()]
     try:
         head = msgspec.json.decode(told + b"}", type=SignedHead)
         keys[head.key].verify(bytes.fromhex(found[1].decode()), told)
     except KeyError as error:
-        raise HeadNotTrue(f"it is signed by key {error}, which was not named") from error
+        raise HeadMismatchError(f"it is signed by key {error}, which was not named") from error
     except (msgspec.DecodeError, UnicodeDecodeError, InvalidSignature) as error:
-        raise HeadNotTrue("its signature is not of these words") from error
+        raise HeadMismatchError("its signature is not of these words") from error
     return head
 
 

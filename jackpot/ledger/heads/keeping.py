@@ -9,7 +9,7 @@ import structlog
 
 from jackpot import metrics
 from jackpot.ledger.connection import AnyConnection
-from jackpot.ledger.errors import TROUBLE, translated
+from jackpot.ledger.errors import DATABASE_ERRORS, translated
 from jackpot.ledger.heads.file import HeadsFile
 from jackpot.ledger.heads.form import SignedHead
 from jackpot.ledger.record import Head
@@ -84,7 +84,7 @@ async def keep_heads(
                     day = today
                 if current.n != signed:
                     await keep(current, None)
-        except TROUBLE as error:
+        except DATABASE_ERRORS as error:
             # Money is not stopped for it: the alert is, that no head was signed for a while.
             log.warning("head_not_signed", link=link, error=str(error))
         if current.n == signed:

@@ -1,0 +1,1 @@
+"""The running controller: batch processor, leadership, background tasks, assembly of the service."""

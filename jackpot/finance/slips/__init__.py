@@ -1,0 +1,1 @@
+"""Award slips: what an award was and how it was calculated."""

@@ -1,0 +1,1 @@
+"""How amounts, cards and times are written for people."""

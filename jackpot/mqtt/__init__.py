@@ -1,0 +1,1 @@
+"""MQTT transport: client, session, broker address. Knows nothing of jackpots."""
