@@ -17,7 +17,6 @@ import msgspec
 from msgspec import Struct
 
 from drivers.wiring import LineFormat, ProtocolName, Wiring, clashes
-from jackpot.daemon.service_manager import ServiceManager
 from jackpot.errors import UserError
 from jackpot.link.parameters import Parameters, Reading
 from jackpot.rules.megalink import ALL_GAMES, GAMES
@@ -212,12 +211,12 @@ def read(document: dict[str, Any], name: str, environment: Mapping[str, str] = o
     return config
 
 
-def service_manager(environment: Mapping[str, str] = os.environ) -> ServiceManager:
-    """Whom systemd, if it started us, wants to be told how we are."""
+def systemd_settings(environment: Mapping[str, str] = os.environ) -> tuple[str | None, float | None]:
+    """The notification socket and the watchdog period in seconds, if systemd started this process."""
     ours = environment.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
     usec = environment.get("WATCHDOG_USEC", "")
     watchdog_s = int(usec) / 1e6 if ours and usec.isdigit() and int(usec) > 0 else None
-    return ServiceManager(environment.get("NOTIFY_SOCKET"), watchdog_s)
+    return environment.get("NOTIFY_SOCKET"), watchdog_s
 
 
 def _read_path(kind: type, value: Any) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 START_WITHIN_S = 30.0
 

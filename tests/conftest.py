@@ -1,6 +1,7 @@
 """Real servers for all tests. Each pytest process has its own, so tests may run side by side (`pytest -n 2`)."""
 
 import subprocess
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -81,3 +82,9 @@ def killable_postgres(used_dir: Path) -> Iterator[PostgresProgram]:
     program.start()
     yield program
     program.kill()
+
+
+@pytest.fixture
+def name() -> str:
+    """A name of its own for each test, because tests share a broker."""
+    return uuid.uuid4().hex[:12]

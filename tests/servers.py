@@ -24,7 +24,7 @@ import asyncpg
 from jackpot.embedded import EmbeddedBroker, EmbeddedPostgres
 from jackpot.embedded.server import Launch
 from jackpot.errors import UserError
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 ROOT = Path(__file__).parent.parent
 MEMORY = Path("/dev/shm")

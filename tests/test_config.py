@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from jackpot.config import read
-from jackpot.embedded.servers import secret
 from jackpot.errors import UserError
+from jackpot.pki.secrets import secret
 
 LINK = {"id": "megalink", "increment_bp": 2500, "reserve_bp": 310, "reset_cents": 10_000_000}
 SIGN = {"id": "pit-3", "link": "megalink", "protocol": "alpha", "port": "/dev/ttyUSB0"}

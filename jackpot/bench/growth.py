@@ -12,12 +12,12 @@ from jackpot.bench.ground import Ground, daemon, ground, link_name, starting
 from jackpot.bench.history import make_up
 from jackpot.bench.run import TABLES, Say, tables_of
 from jackpot.bench.starting import measure_start, measure_take_over
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.daemon.lease_balancer import loads
 from jackpot.errors import UserError
 from jackpot.finance.reconciliation.read_day import reconcile
 from jackpot.ledger.connection import create_engine
 from jackpot.ledger.lease import survey
-from jackpot.link.gaming_day import GamingDay
 
 IN_FLIGHT = 1280
 SHARED_LINKS, TABLES_OF_SHARED = 8, 64

@@ -13,6 +13,7 @@ from typing import Any
 import asyncpg
 
 from jackpot.bench.load import LoadTable
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.daemon.batch_attempt import IncomingEvent, PendingCommand
 from jackpot.daemon.batch_processor import BatchProcessor
 from jackpot.ledger import lease, load
@@ -21,7 +22,6 @@ from jackpot.ledger.load import RecordedEvent
 from jackpot.ledger.post import Batch, statement_of
 from jackpot.ledger.record import Head
 from jackpot.link.commands import LinkOpened, TablesConfigured, parameters_document
-from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
 from jackpot.link.state import ClosedHistory, LinkState
 

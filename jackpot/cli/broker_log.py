@@ -9,7 +9,8 @@ import typer
 
 from jackpot import metrics
 from jackpot.cli.serving import ListenOption, tell_prometheus
-from jackpot.config import service_manager
+from jackpot.config import systemd_settings
+from jackpot.daemon.service_manager import ServiceManager
 from jackpot.mqtt.broker_log import BrokerFiles, BrokerLog, Refusal
 from jackpot.mqtt.log_queue import LogQueue
 
@@ -28,7 +29,7 @@ def command(
     for kind in Refusal:
         metrics.broker_refused.labels(kind)
     tell_prometheus(listen)
-    log, queue, manager = BrokerLog(files.doors), LogQueue(files.log), service_manager()
+    log, queue, manager = BrokerLog(files.doors), LogQueue(files.log), ServiceManager(*systemd_settings())
     manager.tell("READY=1")
     passed_on = PassedOn()
     while True:

@@ -15,12 +15,13 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from jackpot import logs
 from jackpot.config import Config
-from jackpot.embedded.servers import database, people_seal
+from jackpot.embedded.servers import database
 from jackpot.errors import UserError
 from jackpot.ledger.connection import CONNECT_TIMEOUT_S, connect, create_engine
 from jackpot.ledger.errors import LedgerError, reason, unreachable
 from jackpot.ledger.migrate import require_newest
 from jackpot.ledger.seal import UNSEALED, Seal
+from jackpot.pki.secrets import people_seal
 
 T = TypeVar("T")
 

@@ -15,7 +15,6 @@ from jackpot.cli.common import open_ledger, run
 from jackpot.cli.options import ConfigOption, LinkOption, ReasonOption
 from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.config import Config, load
-from jackpot.embedded.servers import heads_file
 from jackpot.errors import CheckFailedError, UserError
 from jackpot.finance.reconciliation.day_head import Finder
 from jackpot.ledger.heads import keeping
@@ -25,6 +24,7 @@ from jackpot.ledger.heads.form import Acceptance, HeadMismatchError, SignedHead,
 from jackpot.ledger.record import Head
 from jackpot.people.audit import TERMINAL, Actor, note
 from jackpot.pki import files
+from jackpot.pki.secrets import heads_file
 
 command = typer.Typer(
     add_completion=False,

@@ -13,9 +13,9 @@ from rich.table import Table
 from jackpot.cli.options import ConfigOption
 from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.config import load
-from jackpot.embedded.servers import secret
 from jackpot.errors import CheckFailedError, UserError
 from jackpot.pki import Issued, Kind, Site, doors, files, scram
+from jackpot.pki.secrets import secret
 
 command = typer.Typer(
     add_completion=False,

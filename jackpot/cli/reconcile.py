@@ -17,7 +17,7 @@ from jackpot.cli.heads import HeadsKeyOption, HeadsOption, finder, require_both
 from jackpot.cli.options import ConfigOption
 from jackpot.cli.output import Page
 from jackpot.config import Config, load
-from jackpot.embedded.servers import heads_file
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.errors import CheckFailedError, UserError
 from jackpot.finance.reconciliation.data import Reconciliation
 from jackpot.finance.reconciliation.day_head import Finder
@@ -25,7 +25,7 @@ from jackpot.finance.reconciliation.export import render
 from jackpot.finance.reconciliation.read_day import reconcile
 from jackpot.finance.reconciliation.sheets import METERS, Cell, Money, Sheet, sheets
 from jackpot.formatting.money import cents, grouped
-from jackpot.link.gaming_day import GamingDay
+from jackpot.pki.secrets import heads_file
 
 WIDTH_IN_FILE = 160
 

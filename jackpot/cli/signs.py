@@ -27,7 +27,8 @@ from jackpot import logs
 from jackpot.cli.options import ConfigOption
 from jackpot.cli.output import Output, OutputOption, Page
 from jackpot.cli.serving import ListenOption, tell_prometheus
-from jackpot.config import Config, load, service_manager
+from jackpot.config import Config, load, systemd_settings
+from jackpot.daemon.service_manager import ServiceManager
 from jackpot.embedded import default_data_dir
 from jackpot.embedded.servers import configured_broker
 from jackpot.errors import CheckFailedError, UserError
@@ -93,7 +94,7 @@ async def _drive(config: Config, folder: Path) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(agent.run(), name="boards")
             tasks.create_task(feed.run(), name="feed")
-            manager = service_manager()
+            manager = ServiceManager(*systemd_settings())
             tasks.create_task(manager.beat(), name="watchdog")
             manager.tell("READY=1")
 

@@ -13,11 +13,12 @@ import typer
 from jackpot.cli.output import Output
 from jackpot.config import load
 from jackpot.embedded import EmbeddedBroker, default_data_dir
-from jackpot.embedded.servers import configured_broker, event_keys
+from jackpot.embedded.servers import configured_broker
 from jackpot.errors import CheckFailedError, UserError
 from jackpot.floor.single import EventSender, NoAnswerError
 from jackpot.mqtt.broker import Broker
 from jackpot.mqtt.client import MqttError
+from jackpot.pki.secrets import event_keys
 from jackpot.rules.megalink import GAMES, JackpotGame
 
 ROUND_WITHIN_S: Final = 1.5

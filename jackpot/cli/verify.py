@@ -22,14 +22,14 @@ from jackpot.cli.slip import slip_from_ledger
 from jackpot.config import Config, load
 from jackpot.contract import codec
 from jackpot.contract.events import Event, TableEvent
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.errors import CheckFailedError, UserError
 from jackpot.finance.slips.data import Slip, arithmetic, problems
 from jackpot.ledger.heads.collection import Collection, LinkHeads
 from jackpot.ledger.heads.form import HeadMismatchError
 from jackpot.ledger.replay import Language
 from jackpot.ledger.verify import BreakError, Verified, links_in, verify
-from jackpot.link.changes import Decision
-from jackpot.link.gaming_day import GamingDay
+from jackpot.link.changes import Decision, reply
 from jackpot.people import approvals
 
 
@@ -39,7 +39,7 @@ def _read(payload: bytes) -> TableEvent | None:
 
 
 def _answer(event: Event, decision: Decision) -> bytes:
-    return codec.encode(codec.answer(event, decision))
+    return reply(event, decision)
 
 
 LANGUAGE = Language(_read, _answer)

@@ -26,8 +26,8 @@ from jackpot.console.limits import BodyLimit
 from jackpot.console.live import TooManyWatchersError, Watchers
 from jackpot.console.pages import days, docs, facts, floor, is_api, login, people, proposals, sign, system
 from jackpot.console.render import STATIC, Renderer
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.finance.reconciliation.day_head import Finder
-from jackpot.link.gaming_day import GamingDay
 from jackpot.signs.feed import Feed
 
 log = structlog.get_logger()

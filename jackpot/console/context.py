@@ -12,8 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from jackpot.config import Config
 from jackpot.console.live import Watchers
 from jackpot.console.render import Renderer
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.finance.reconciliation.day_head import Finder
-from jackpot.link.gaming_day import GamingDay
 from jackpot.signs.feed import Feed
 
 LinkState = Literal["running", "suspended", "stopped", "lost"]

@@ -10,7 +10,6 @@ import msgspec
 
 from jackpot.contract.events import Event, Id, Integer, MetersReported, TableEvent, Time
 from jackpot.contract.refusals import Code, Refused
-from jackpot.link.changes import Accepted, Decision
 
 PAYLOAD_BYTES_MAX = 16 * 1024
 
@@ -28,6 +27,8 @@ class UnreadableEvent:
     refused: Refused
     reply_to: str | None = None
     seq: int | None = None
+    unproved: bool = False
+    """It would be an event, but lacks the proof that its table's key gives."""
 
 
 def decode(payload: bytes) -> TableEvent | UnreadableEvent:
@@ -189,25 +190,27 @@ def _read(value: Any, kind: Any) -> Any:
     return read
 
 
-def answer(event: Event, decision: Decision) -> dict[str, Any]:
+def accepted_reply(event: Event, result: dict[str, Any]) -> dict[str, Any]:
     """The reply as it is recorded and sent first; a resend gets it again as a duplicate."""
-    reply: dict[str, Any] = {"reply_to": event.id, "seq": event.seq}
-    if isinstance(decision, Accepted):
-        reply |= {"status": "accepted", "duplicate": False}
-    else:
-        reply |= refusal_fields(decision)
+    reply: dict[str, Any] = {"reply_to": event.id, "seq": event.seq, "status": "accepted", "duplicate": False}
     if not isinstance(event, MetersReported):
         reply["round"] = getattr(event, "round", None)
-    if isinstance(decision, Accepted):
-        reply["result"] = decision.result
+    reply["result"] = result
     return reply
 
 
-def answer_unreadable(unreadable: UnreadableEvent) -> dict[str, Any]:
-    return {"reply_to": unreadable.reply_to, "seq": unreadable.seq} | refusal_fields(unreadable.refused)
+def refused_reply(event: Event, refused: Refused) -> dict[str, Any]:
+    reply: dict[str, Any] = {"reply_to": event.id, "seq": event.seq, **_refusal_fields(refused)}
+    if not isinstance(event, MetersReported):
+        reply["round"] = getattr(event, "round", None)
+    return reply
 
 
-def refusal_fields(refused: Refused) -> dict[str, Any]:
+def unreadable_reply(unreadable: UnreadableEvent) -> dict[str, Any]:
+    return {"reply_to": unreadable.reply_to, "seq": unreadable.seq} | _refusal_fields(unreadable.refused)
+
+
+def _refusal_fields(refused: Refused) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "status": "refused",
         "code": refused.code.value,

@@ -12,9 +12,8 @@ so an event that is played back is a resend, which changes nothing.
 import hashlib
 import hmac
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from jackpot import metrics
 from jackpot.contract import codec, topics
 from jackpot.contract.codec import UnreadableEvent
 from jackpot.contract.events import TableEvent
@@ -39,21 +38,17 @@ def holds(key: bytes, topic: str, payload: bytes) -> bool:
     return given is not None and hmac.compare_digest(given[1], _mac(key, topic, payload[: given.start()]))
 
 
-class Reader:
+class EventReader:
     """Reads the events of one link. Those of a table with a key must carry its proof, whatever link it is on now."""
 
-    def __init__(self, link: str, keys: Mapping[str, bytes], tables: Iterable[str]) -> None:
+    def __init__(self, link: str, keys: Mapping[str, bytes]) -> None:
         self._link = link
         self._keys = keys
-        for table in tables:
-            if table in keys:
-                metrics.unproved.labels(link, table)
 
     def __call__(self, table: str, payload: bytes) -> TableEvent | UnreadableEvent:
         event = codec.decode(payload)
         key = self._keys.get(table)
         if key is None or isinstance(event, UnreadableEvent) or holds(key, topics.events(self._link, table), payload):
             return event
-        metrics.unproved.labels(self._link, table).inc()
         message = f"The event does not end with the proof that the key of table {table} gives; see `mac`."
-        return UnreadableEvent(Refused(Code.MALFORMED, message), event.id, event.seq)
+        return UnreadableEvent(Refused(Code.MALFORMED, message), event.id, event.seq, unproved=True)

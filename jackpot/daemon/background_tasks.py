@@ -10,6 +10,7 @@ import asyncpg
 import structlog
 
 from jackpot import metrics
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.daemon.batch_processor import BatchProcessor
 from jackpot.daemon.link_channel import LinkChannel
 from jackpot.daemon.startup_commands import CONTROLLER
@@ -20,7 +21,6 @@ from jackpot.ledger.heads.file import HeadsFile
 from jackpot.ledger.record import Head
 from jackpot.ledger.seal import Seal
 from jackpot.link.commands import AnyCommand, LinkResumed, LinkSuspended, MoneyCommand
-from jackpot.link.gaming_day import GamingDay
 from jackpot.people import approvals
 
 OUTBOX_PAGE = 500

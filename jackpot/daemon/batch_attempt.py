@@ -21,7 +21,7 @@ from jackpot.ledger.load import RecordedEvent
 from jackpot.ledger.post import Batch
 from jackpot.ledger.record import Record
 from jackpot.link.awards import Award
-from jackpot.link.changes import Accepted, remember
+from jackpot.link.changes import Accepted, remember, reply
 from jackpot.link.commands import AnyCommand, CommandRefusedError, TablesConfigured, carry_out
 from jackpot.link.decide import step
 from jackpot.link.rounds import Round
@@ -95,7 +95,7 @@ class BatchAttempt:
         decision = refused or step(self.state, table, event, at=self.at, past=self.past)
         if refused is None and isinstance(decision, Refused) and event.id in self.taken_for_new:
             _require_written(event, decision)
-        answer = codec.encode(codec.answer(event, decision))
+        answer = reply(event, decision)
         outcome.replies.append((table, answer))
         accepted = decision if isinstance(decision, Accepted) else None
         outcome.judged[event.type, "refused" if accepted is None else "accepted"] += 1

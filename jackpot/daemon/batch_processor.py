@@ -18,6 +18,7 @@ from jackpot import metrics
 from jackpot.contract import codec
 from jackpot.contract import events as ev
 from jackpot.contract.codec import UnreadableEvent
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.contract.refusals import Code, Refused
 from jackpot.daemon.batch_attempt import BatchAttempt, BatchOutcome, IncomingEvent, PendingCommand
 from jackpot.ledger.errors import (
@@ -32,7 +33,6 @@ from jackpot.ledger.post import Batch
 from jackpot.ledger.record import Head
 from jackpot.link.awards import Award
 from jackpot.link.commands import AnyCommand, LinkSuspended
-from jackpot.link.gaming_day import GamingDay
 from jackpot.link.state import ClosedHistory, LinkState, RoundKey, Table
 
 BATCH_MAX = 1000
@@ -287,7 +287,9 @@ class BatchProcessor:
                 attempt.carry_out(item)
             elif isinstance(event, UnreadableEvent):
                 self._outlet.quarantine(item.table, item.payload, event.refused)
-                attempt.outcome.replies.append((item.table, codec.encode(codec.answer_unreadable(event))))
+                if event.unproved:
+                    metrics.unproved.labels(self.link, item.table).inc()
+                attempt.outcome.replies.append((item.table, codec.encode(codec.unreadable_reply(event))))
             elif not isinstance(event, PendingCommand):
                 attempt.judge(item, event)
         if batch.records:

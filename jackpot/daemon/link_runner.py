@@ -18,7 +18,8 @@ import structlog
 
 from jackpot import metrics
 from jackpot.config import Config, Link
-from jackpot.contract.proofs import Reader
+from jackpot.contract.gaming_day import GamingDay
+from jackpot.contract.proofs import EventReader
 from jackpot.daemon.background_tasks import BackgroundTasks, suspension
 from jackpot.daemon.batch_attempt import IncomingEvent
 from jackpot.daemon.batch_processor import BatchProcessor
@@ -33,7 +34,6 @@ from jackpot.ledger.quarantine import Quarantine
 from jackpot.ledger.record import Head
 from jackpot.ledger.seal import UNSEALED, Seal
 from jackpot.ledger.store import Store
-from jackpot.link.gaming_day import GamingDay
 from jackpot.link.state import LinkState
 from jackpot.mqtt.client import Broker, Message
 
@@ -81,6 +81,9 @@ class LinkRunner:
         Without a `share` every free lease is taken, and none is handed over.
         """
         metrics.expect(link.id)
+        for table in config.tables_of(link.id):
+            if table.id in keys:
+                metrics.unproved.labels(link.id, table.id)
         self.link = link
         self._beside = beside
         self._config = config
@@ -118,7 +121,7 @@ class LinkRunner:
             tables={table.id: table for table in configured_tables(link, config)},
             gaming_day=self._gaming_day,
             clock=clock,
-            read=Reader(link.id, keys, [table.id for table in config.tables_of(link.id)]),
+            read=EventReader(link.id, keys),
             at_point=at_point,
         )
         self._background = BackgroundTasks(link.id, pool, self._processor, self._channel, seal=seal, heads=heads)

@@ -12,14 +12,15 @@ import asyncpg
 import structlog
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from jackpot.config import Config, service_manager
+from jackpot.config import Config, systemd_settings
 from jackpot.console.app import create_app
 from jackpot.console.server import HttpServer
 from jackpot.daemon.lease_balancer import LeaseBalancer
 from jackpot.daemon.link_runner import LinkRunner
+from jackpot.daemon.service_manager import ServiceManager
 from jackpot.daemon.unknown_links import UnknownLinkResponder
 from jackpot.embedded import default_data_dir
-from jackpot.embedded.servers import Servers, event_keys, exposed, heads_file, people_seal, servers
+from jackpot.embedded.servers import Servers, servers
 from jackpot.errors import UserError
 from jackpot.ledger.connection import CONNECT_TIMEOUT_S, CONTROL_SETTINGS, connect, create_engine
 from jackpot.ledger.errors import DRIVER_ERRORS, unreachable
@@ -27,6 +28,7 @@ from jackpot.ledger.migrate import migrate, require_newest
 from jackpot.ledger.quarantine import Quarantine
 from jackpot.ledger.seal import UNSEALED, Seal
 from jackpot.pki import expiry
+from jackpot.pki.secrets import event_keys, exposed, heads_file, people_seal
 from jackpot.signs import BoardAgent, JsonLinesHistory
 from jackpot.signs.configured import sign_board
 from jackpot.signs.feed import Feed
@@ -187,7 +189,7 @@ async def _run(service: Service, engine: AsyncEngine, door: socket.socket, stop:
         if service.share is not None:
             beside.append(tasks.create_task(service.share.run(), name="share"))
         links = tasks.create_task(service.lead(), name="links")
-        manager = service_manager()
+        manager = ServiceManager(*systemd_settings())
         beside.append(tasks.create_task(manager.beat(), name="watchdog"))
         asked = tasks.create_task(stop.wait(), name="stop")
         # Not only when it leads: a standby, or a daemon whose broker is away, is up and must not be started again.

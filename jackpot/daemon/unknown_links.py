@@ -43,14 +43,14 @@ class UnknownLinkResponder:
             return
         event = codec.decode(message.payload)
         if isinstance(event, UnreadableEvent):
-            answer = codec.answer_unreadable(event)
+            answer = codec.unreadable_reply(event)
             metrics.unreadable.labels(NO_LINK, event.refused.code.value).inc()
             self._on_unreadable(message.topic, message.payload, event.refused)
         else:
             refused = misdirected(self._directory, link, table)
             if refused is None:
                 return
-            answer = codec.answer(event, refused)
+            answer = codec.refused_reply(event, refused)
             metrics.events.labels(NO_LINK, event.type, "refused").inc()
         try:
             message.connection.publish_nowait(topics.replies(link, table), codec.encode(answer))

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from jackpot.config import Config
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.demo.place import BY_HAND, Place
 from jackpot.floor.dealer import Dealer
 from jackpot.floor.tally import Tally
-from jackpot.link.gaming_day import GamingDay
 from jackpot.mqtt.broker import Broker
 from jackpot.rules.megalink import Rank
 

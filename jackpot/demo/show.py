@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from jackpot.config import Config
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.demo import words
 from jackpot.demo.place import Place
 from jackpot.demo.proof import Finding, reconciled, verified
 from jackpot.demo.stage import Stage, stage
-from jackpot.link.gaming_day import GamingDay
 
 FINISH_SECONDS_MAX: Final = 15.0
 PROOF_SECONDS_MAX: Final = 300.0

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.errors import UserError
-from jackpot.link.gaming_day import GamingDay
 
 
 class Counters(Struct, frozen=True):

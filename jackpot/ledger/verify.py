@@ -12,6 +12,7 @@ from functools import partial
 
 import msgspec
 
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.ledger.compare import Difference, Expected, compare_head
 from jackpot.ledger.connection import AnyConnection
 from jackpot.ledger.errors import translated
@@ -20,7 +21,6 @@ from jackpot.ledger.post import Batch
 from jackpot.ledger.record import Head, Record, chain
 from jackpot.ledger.replay import Language, NotReplayableError, Replay, StoredEvent
 from jackpot.link.awards import award_id
-from jackpot.link.gaming_day import GamingDay
 from jackpot.link.state import ClosedHistory, RoundKey
 
 CHUNK = 2_000

@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
+from jackpot.contract import codec
+from jackpot.contract.events import Event
 from jackpot.contract.refusals import Refused
 from jackpot.link.awards import Award, Payout
 from jackpot.link.money import Journal
@@ -45,6 +47,13 @@ class Accepted(Struct, frozen=True):
 
 
 Decision = Accepted | Refused
+
+
+def reply(event: Event, decision: Decision) -> bytes:
+    """Encode the reply to an event, as it is recorded and sent."""
+    if isinstance(decision, Refused):
+        return codec.encode(codec.refused_reply(event, decision))
+    return codec.encode(codec.accepted_reply(event, decision.result))
 
 
 class Changeset:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import aiomqtt
 
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 ROOT = "jackpot/v1"
 CONTROLLER_TOPICS = ("+/tables/+/replies", "+/tables/+/state", "+/meter", "+/awards", "+/status")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tests.brokers import free_port
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 JACKPOT = Path(sys.executable).with_name("jackpot")
 START_WITHIN_S = 30.0

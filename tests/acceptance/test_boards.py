@@ -16,8 +16,8 @@ from tests import brokers
 from tests.acceptance import processes
 from tests.acceptance.integrator import Integrator, connected
 from tests.acceptance.processes import JACKPOT, Daemon
-from tests.patience import patience_s
 from tests.servers import PostgresProgram, RestartableBroker
+from tests.waiting import patience_s
 
 DASHES = "--------"
 

@@ -21,8 +21,8 @@ import pytest
 
 from tests.acceptance import processes
 from tests.brokers import free_port
-from tests.patience import patience_s
 from tests.servers import ROOT, open_directory
+from tests.waiting import patience_s
 
 ENDS_WITHIN_S = 90.0
 VANISHES_WITHIN_S = 30.0

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from jackpot.config import Table, load
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.finance.reconciliation.data import TableDay
 from jackpot.finance.reconciliation.read_day import reconcile
 from jackpot.floor.dealer import Dealer, Habits, Pace
@@ -19,12 +20,11 @@ from jackpot.floor.tally import Tally
 from jackpot.ledger import commands
 from jackpot.ledger.connection import create_engine
 from jackpot.link.commands import RoundConcluded
-from jackpot.link.gaming_day import GamingDay
 from jackpot.mqtt.broker import Broker
 from jackpot.rules.megalink import Rank
 from tests.acceptance.conftest import LINK
 from tests.acceptance.processes import Daemon
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 DAY = GamingDay.of("Asia/Singapore", "06:00")
 AT_ONCE = Pace(step=0, between_rounds=0, paying=0)

@@ -30,7 +30,7 @@ from jackpot.rules.megalink import Rank
 from jackpot.signs.feed import Feed
 from tests.acceptance import processes
 from tests.brokers import free_port
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 SIZES = [(80, 24), (100, 30), (80, 50), (140, 40), (200, 60), (60, 20), (30, 8)]
 

@@ -16,7 +16,7 @@ from jackpot.mqtt.client import Broker, Connection, Message
 from tests.acceptance.conftest import LINK
 from tests.acceptance.integrator import AT, ROOT, connected
 from tests.acceptance.processes import Daemon
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 PAYLOADS = int(os.environ.get("JACKPOT_FUZZ_PAYLOADS", "100000"))
 ON_THEIR_WAY_MAX = 4_000

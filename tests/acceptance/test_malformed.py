@@ -14,7 +14,7 @@ from paho.mqtt.properties import Properties
 from tests.acceptance.conftest import LINK
 from tests.acceptance.integrator import AT, Integrator, Table, connected, encoded, event
 from tests.acceptance.processes import Daemon
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 OPENED: dict[str, Any] = {"id": "an-id", "seq": 1, "type": "round.opened", "round": "r", "at": AT}
 PLACED = OPENED | {"type": "wager.placed", "position": 1}

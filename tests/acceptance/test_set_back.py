@@ -13,8 +13,8 @@ from jackpot.ledger.heads.form import new_key
 from jackpot.mqtt.broker import Broker
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
-from tests.patience import patience_s
 from tests.servers import PostgresProgram
+from tests.waiting import patience_s
 
 LINK = f"link-{uuid.uuid4().hex[:8]}"
 

@@ -13,7 +13,7 @@ import pytest
 from tests.acceptance import processes
 from tests.acceptance.integrator import Integrator, Table, connected, encoded, event
 from tests.acceptance.processes import BACK_WITHIN_S, Daemon
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from jackpot.floor.table import TableController
 from jackpot.mqtt.broker import Broker
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
-from tests.patience import patience_s
 from tests.servers import PostgresProgram
+from tests.waiting import patience_s
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from jackpot.link.commands import BalanceAdjusted
 from tests.acceptance.conftest import LINK, OTHER_LINK
 from tests.acceptance.integrator import Integrator, Table
 from tests.ledger.agreed import agree
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 J = 48_000_000
 RESET = 10_000_000

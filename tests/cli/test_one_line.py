@@ -10,7 +10,7 @@ from jackpot.cli.common import read_day
 from jackpot.errors import UserError
 from tests.acceptance import processes
 from tests.acceptance.processes import JACKPOT, environment
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 LINK = processes.link("megalink")
 ORDER = ("--link", "megalink", "--reason", "a test")

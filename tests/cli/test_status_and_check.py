@@ -15,8 +15,8 @@ from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.brokers import free_port
 from tests.cli.conftest import FLOOR
-from tests.patience import patience_s
 from tests.servers import PostgresProgram
+from tests.waiting import patience_s
 
 
 def checked(config: Path) -> tuple[int, dict[str, Any]]:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.acceptance.processes import Daemon
 from tests.cli.conftest import Jackpot, Said
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 Table = Callable[..., Said]
 

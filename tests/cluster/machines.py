@@ -26,8 +26,8 @@ from jackpot.embedded.place import ENVIRONMENT, Account, account_for, make_data,
 from jackpot.mqtt.broker import Broker
 from jackpot.pki import Kind, Site, doors
 from tests.deploy.installed import DEPLOY, replaced
-from tests.patience import patience_s
 from tests.servers import open_directory
+from tests.waiting import patience_s
 
 ETCD, PATRONI, NATS = "etcd", "patroni", "nats"
 FILES = {ETCD: "etcd.yml", PATRONI: "patroni.yml", NATS: "nats.conf"}

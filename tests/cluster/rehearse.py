@@ -30,8 +30,8 @@ from tests.cluster.machines import FILES, NATS, PATRONI, Machines, three_machine
 from tests.deploy.installed import DEPLOY
 from tests.faults.auditor import audit_at
 from tests.faults.players import Floor, playing
-from tests.patience import patience_s
 from tests.servers import open_directory
+from tests.waiting import patience_s
 
 LINKS = ("one", "two", "three", "four")
 TABLES = {f"BE-{nth:02d}": link for nth, link in enumerate(LINKS * 2, start=1)}

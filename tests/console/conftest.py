@@ -9,9 +9,9 @@ from playwright.async_api import Browser, async_playwright
 
 from jackpot.people import passwords
 from tests import brokers
-from tests.console.house import House, open_house
-from tests.console.office import Office, open_office
-from tests.ledger.scribe import ledger_template, ledger_url
+from tests.console.console_client import ConsoleClient, open_office
+from tests.console.site import Site, open_house
+from tests.ledger.ledger_driver import ledger_template, ledger_url
 from tests.servers import PostgresProgram, RestartableBroker
 
 __all__ = ["ledger_template", "ledger_url"]
@@ -52,7 +52,7 @@ async def house(
     restartable_broker: RestartableBroker,
     browser: Browser,
     tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Site]:
     async with (
         postgres.database(ledger_template) as url,
         open_house(tmp_path_factory.mktemp("house"), url, restartable_broker, browser) as house,
@@ -61,6 +61,6 @@ async def house(
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def office(postgres: PostgresProgram, ledger_template: str) -> AsyncIterator[Office]:
+async def office(postgres: PostgresProgram, ledger_template: str) -> AsyncIterator[ConsoleClient]:
     async with postgres.database(ledger_template) as url, open_office(url) as office:
         yield office

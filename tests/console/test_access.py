@@ -7,8 +7,8 @@ from sqlalchemy import func, select
 from jackpot.ledger.schema import audit, proposals, requests
 from jackpot.people import tokens
 from jackpot.people.roles import CHANGES, OF_THE_CONFIRMED, PERMISSIONS, Permission, Role
-from tests.console.house import INSTALLER, OF_ROLE
-from tests.console.office import Office
+from tests.console.console_client import ConsoleClient
+from tests.console.site import INSTALLER, OF_ROLE
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -119,7 +119,7 @@ ENDLESS = ("/stream", "/sign/megalink/stream")
 """Streams that would not end here; the browser's tests watch them."""
 
 
-async def test_every_route_is_in_the_table(office: Office) -> None:
+async def test_every_route_is_in_the_table(office: ConsoleClient) -> None:
     routes = {
         (method, route.path)
         for route in iter_route_contexts(office.app.routes)
@@ -129,7 +129,7 @@ async def test_every_route_is_in_the_table(office: Office) -> None:
     assert routes == set(ROUTES)
 
 
-async def test_everything_but_the_public_pages_asks_who_you_are(office: Office) -> None:
+async def test_everything_but_the_public_pages_asks_who_you_are(office: ConsoleClient) -> None:
     async with office.client() as client:
         for method, _, path in GUARDED:
             answer = await client.request(method, path)
@@ -139,7 +139,7 @@ async def test_everything_but_the_public_pages_asks_who_you_are(office: Office) 
                 assert answer.status_code == 401, (method, path)
 
 
-async def test_public_pages_are_public(office: Office) -> None:
+async def test_public_pages_are_public(office: ConsoleClient) -> None:
     async with office.client() as client:
         for (method, _), (asked, path) in ROUTES.items():
             if asked == PUBLIC and method == "GET" and path not in ENDLESS:
@@ -151,7 +151,7 @@ def allowed(role: Role, asked: str | tuple[Permission, ...]) -> bool:
 
 
 @pytest.mark.parametrize("role", list(Role))
-async def test_a_role_gets_what_it_may_and_nothing_else(office: Office, role: Role) -> None:
+async def test_a_role_gets_what_it_may_and_nothing_else(office: ConsoleClient, role: Role) -> None:
     """What is sent is empty: whoever may do it is told so, and nobody changes anything."""
     before = await audit_entries(office)
     async with office.client(OF_ROLE[role]) as client:
@@ -167,7 +167,7 @@ async def test_a_role_gets_what_it_may_and_nothing_else(office: Office, role: Ro
 
 
 @pytest.mark.parametrize("role", list(Role))
-async def test_a_token_has_the_role_of_its_person(office: Office, role: Role) -> None:
+async def test_a_token_has_the_role_of_its_person(office: ConsoleClient, role: Role) -> None:
     token = await tokens.issue(office.engine, INSTALLER, OF_ROLE[role], "test")
     async with office.client(headers={"Authorization": f"Bearer {token}"}) as client:
         for method, asked, path in GUARDED:
@@ -180,7 +180,7 @@ async def test_a_token_has_the_role_of_its_person(office: Office, role: Role) ->
                 assert answer.status_code == 403, (method, path)
 
 
-async def test_a_form_without_the_sessions_token_is_refused(office: Office) -> None:
+async def test_a_form_without_the_sessions_token_is_refused(office: ConsoleClient) -> None:
     """Another site can make a browser send the cookie, but not this."""
     before = await audit_entries(office)
     dealers = (await office.session("dora")).csrf
@@ -192,7 +192,7 @@ async def test_a_form_without_the_sessions_token_is_refused(office: Office) -> N
     assert await audit_entries(office) == before
 
 
-async def audit_entries(office: Office) -> list[int]:
+async def audit_entries(office: ConsoleClient) -> list[int]:
     """How much was ever asked of a desk, proposed, and done; logins and refusals apart."""
     async with office.engine.connect() as connection:
         counted = [
@@ -222,7 +222,7 @@ async def test_no_role_both_proposes_and_approves_parameters_nor_keeps_accounts_
 
 
 @pytest.mark.parametrize("role", list(Role))
-async def test_what_a_role_may_not_do_is_not_shown(office: Office, role: Role) -> None:
+async def test_what_a_role_may_not_do_is_not_shown(office: ConsoleClient, role: Role) -> None:
     """No page offers a link or a form that would then be refused."""
     may_not = [
         f'{"href" if method == "GET" else "action"}="{path.partition("?")[0]}"'

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.console.house import LINK, PHONE, ROYAL, WALL, House
+from tests.console.site import LINK, PHONE, ROYAL, WALL, Site
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -70,7 +70,7 @@ FAINT = """
 
 
 @pytest.mark.parametrize("name", list(PATHS))
-async def test_every_control_has_a_name_and_every_text_its_contrast(house: House, name: str) -> None:
+async def test_every_control_has_a_name_and_every_text_its_contrast(house: Site, name: str) -> None:
     async with house.page(name) as page:
         for path in PATHS[name]:
             await page.goto(path)
@@ -81,7 +81,7 @@ async def test_every_control_has_a_name_and_every_text_its_contrast(house: House
             assert await page.locator("h1").count() == 1, path
 
 
-async def test_the_slip_the_login_and_the_sign_can_be_read_too(house: House) -> None:
+async def test_the_slip_the_login_and_the_sign_can_be_read_too(house: Site) -> None:
     await house.deal("BE-02", "for-a-slip")
     await house.enter("BE-02", "for-a-slip", ["2c", "2d", "2h", "2s", "9c"])
     award = (await house.settle("BE-02", "for-a-slip"))["result"]["awards"][0]["award"]
@@ -103,7 +103,7 @@ WIDER_THAN_ITS_BOX = """
 
 
 @pytest.mark.parametrize("name", list(PATHS))
-async def test_every_page_fits_phone_desk_and_wall(house: House, name: str) -> None:
+async def test_every_page_fits_phone_desk_and_wall(house: Site, name: str) -> None:
     """On a phone a sheet of the day may be moved sideways inside its frame; elsewhere nothing hides at the side."""
     async with house.page(name) as page:
         for path in PATHS[name]:
@@ -119,7 +119,7 @@ async def test_every_page_fits_phone_desk_and_wall(house: House, name: str) -> N
             assert sizes[WALL["width"]] > 1.5 * sizes[1280], "it is read from across the room"
 
 
-async def test_a_claim_is_resolved_without_a_mouse(house: House) -> None:
+async def test_a_claim_is_resolved_without_a_mouse(house: Site) -> None:
     await house.deal("BE-01", "keyboard")
     await house.enter("BE-01", "keyboard", ROYAL)
     async with house.page("mona") as page:

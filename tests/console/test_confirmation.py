@@ -13,8 +13,8 @@ from jackpot.ledger.schema import audit, people, proposals
 from jackpot.people import accounts, sessions, tokens
 from jackpot.people.audit import Actor
 from jackpot.people.roles import Role
-from tests.console.house import INSTALLER, LINK, PASSWORD
-from tests.console.office import Office
+from tests.console.console_client import ConsoleClient
+from tests.console.site import INSTALLER, LINK, PASSWORD
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -27,7 +27,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "PATIENCE_S", 0.05)
 
 
-async def asked(office: Office, name: str, path: str, **body: Any) -> tuple[int, Any]:
+async def asked(office: ConsoleClient, name: str, path: str, **body: Any) -> tuple[int, Any]:
     """As the person of an account that is not the office's own."""
     session = await sessions.find(office.engine, await sessions.log_in(office.engine, name, OWN, "10.1.0.1"))
     assert session is not None
@@ -38,13 +38,13 @@ async def asked(office: Office, name: str, path: str, **body: Any) -> tuple[int,
         return answer.status_code, answer.json()
 
 
-async def by(office: Office, who: str, path: str, **body: Any) -> tuple[int, Any]:
+async def by(office: ConsoleClient, who: str, path: str, **body: Any) -> tuple[int, Any]:
     async with office.client(who) as client:
         answer = await client.post(f"/api/{path}", json=body)
         return answer.status_code, answer.json()
 
 
-async def made(office: Office, role: Role = Role.FINANCE) -> str:
+async def made(office: ConsoleClient, role: Role = Role.FINANCE) -> str:
     """By the engineer in the console; then he logs in with it and chooses a password, as anyone could."""
     name = f"puppet-{uuid.uuid4().hex[:8]}"
     assert (await by(office, "emil", "people", name=name, role=role.value, password=PASSWORD))[0] == 201
@@ -52,7 +52,7 @@ async def made(office: Office, role: Role = Role.FINANCE) -> str:
     return name
 
 
-async def test_one_engineer_with_two_accounts_moves_nothing(office: Office) -> None:
+async def test_one_engineer_with_two_accounts_moves_nothing(office: ConsoleClient) -> None:
     first, second = await made(office), await made(office)
     status, answer = await asked(office, first, "adjustments", **ADJUSTMENT)
     assert (status, answer["detail"]) == (403, accounts.TO_BE_CONFIRMED)
@@ -64,7 +64,7 @@ async def test_one_engineer_with_two_accounts_moves_nothing(office: Office) -> N
     assert (await by(office, "emil", f"people/{first}/confirm"))[0] == 403
 
 
-async def test_the_database_knows_it_too(office: Office) -> None:
+async def test_the_database_knows_it_too(office: ConsoleClient) -> None:
     puppet = await made(office)
     command = {"type": "balance.adjusted", "id": "puppets", "by": puppet}
     proposal = insert(proposals).values(kind="adjustment", link=LINK, command=command, by=puppet)
@@ -82,7 +82,9 @@ async def test_the_database_knows_it_too(office: Office) -> None:
 
 
 @pytest.mark.parametrize(("role", "confirmer"), [(Role.FINANCE, "mona"), (Role.PIT_MANAGER, "fritz")])
-async def test_another_confirms_and_a_new_password_asks_again(office: Office, role: Role, confirmer: str) -> None:
+async def test_another_confirms_and_a_new_password_asks_again(
+    office: ConsoleClient, role: Role, confirmer: str
+) -> None:
     name = await made(office, role)
     async with office.client(confirmer) as client:
         assert f"Confirm {name}" in (await client.get("/people")).text
@@ -106,7 +108,7 @@ async def test_another_confirms_and_a_new_password_asks_again(office: Office, ro
     assert (await asked(office, name, "adjustments", **ADJUSTMENT))[0] == 403
 
 
-async def test_a_token_is_no_way_around_it(office: Office) -> None:
+async def test_a_token_is_no_way_around_it(office: ConsoleClient) -> None:
     name = await made(office)
     token = await tokens.issue(office.engine, INSTALLER, name, "script")
     async with office.client(headers={"Authorization": f"Bearer {token}"}) as client:
@@ -114,12 +116,12 @@ async def test_a_token_is_no_way_around_it(office: Office) -> None:
         assert "propose_adjustments" not in (await client.get("/api/me")).json()["permissions"]
 
 
-async def test_whoever_cannot_change_money_needs_nobody(office: Office) -> None:
+async def test_whoever_cannot_change_money_needs_nobody(office: ConsoleClient) -> None:
     name = await made(office, Role.DEALER)
     assert (await by(office, "mona", f"people/{name}/confirm"))[0] == 409
 
 
-async def test_what_is_set_at_the_terminal_is_confirmed(office: Office) -> None:
+async def test_what_is_set_at_the_terminal_is_confirmed(office: ConsoleClient) -> None:
     name = await made(office)
     await accounts.set_password(office.engine, INSTALLER, name, PASSWORD, vouching=office.engine)
     await accounts.set_password(office.engine, Actor(name, "10.1.0.1"), name, OWN)

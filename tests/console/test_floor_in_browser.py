@@ -12,17 +12,8 @@ from playwright.async_api import Page, expect
 
 from jackpot.people import accounts
 from jackpot.people.roles import Role
-from tests.console.house import (
-    INSTALLER,
-    LINK,
-    PASSWORD,
-    PHONE,
-    ROYAL,
-    STRAIGHT_FLUSH,
-    House,
-    log_in,
-)
-from tests.patience import patience_s
+from tests.console.site import INSTALLER, LINK, PASSWORD, PHONE, ROYAL, STRAIGHT_FLUSH, Site, log_in
+from tests.waiting import patience_s
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -32,7 +23,7 @@ async def displayed_cents(page: Page) -> int:
     return int(re.sub(r"\D", "", shown))
 
 
-async def test_login_leads_to_the_page_that_was_asked_for(house: House) -> None:
+async def test_login_leads_to_the_page_that_was_asked_for(house: Site) -> None:
     async with house.page() as page:
         await page.goto("/awards")
         await expect(page).to_have_url(re.compile(r"/login\?next=%2Fawards"))
@@ -48,7 +39,7 @@ async def test_login_leads_to_the_page_that_was_asked_for(house: House) -> None:
         await expect(page.get_by_role("button", name="Log in")).to_be_visible()
 
 
-async def test_a_meter_moves_while_one_watches(house: House) -> None:
+async def test_a_meter_moves_while_one_watches(house: Site) -> None:
     async with house.page("dora") as page:
         await expect(page.locator("#feed")).to_have_text("Live")
         before = await displayed_cents(page)
@@ -63,7 +54,7 @@ async def test_a_meter_moves_while_one_watches(house: House) -> None:
         await expect(round_).to_be_hidden()
 
 
-async def test_a_blocked_claim_is_shown_with_who_blocks_it_and_resolved(house: House) -> None:
+async def test_a_blocked_claim_is_shown_with_who_blocks_it_and_resolved(house: Site) -> None:
     """D6: BE-01 entered its Royal first and left; BE-02 is settled and waits for it."""
     await house.deal("BE-01", "left-behind")
     await house.deal("BE-02", "waits")
@@ -92,7 +83,7 @@ async def test_a_blocked_claim_is_shown_with_who_blocks_it_and_resolved(house: H
         await expect(page.get_by_role("cell", name="mona")).to_be_visible()
 
 
-async def test_what_the_desk_refuses_is_told_in_its_words(house: House) -> None:
+async def test_what_the_desk_refuses_is_told_in_its_words(house: Site) -> None:
     """An open round cannot be settled; the server says so though the page did not offer it."""
     await house.tables["TCX-01"].say("round.opened", "still-open")
     async with house.page("mona") as page:
@@ -106,7 +97,7 @@ async def test_what_the_desk_refuses_is_told_in_its_words(house: House) -> None:
     await house.tables["TCX-01"].say("round.voided", "still-open", reason="the test is over")
 
 
-async def test_anyone_in_charge_stops_play_and_a_pit_manager_lets_it_go_on(house: House) -> None:
+async def test_anyone_in_charge_stops_play_and_a_pit_manager_lets_it_go_on(house: Site) -> None:
     async with house.page("sam") as page:
         await page.get_by_text("Suspend play").click()
         await page.get_by_label("Reason").fill("smoke in the pit")
@@ -122,7 +113,7 @@ async def test_anyone_in_charge_stops_play_and_a_pit_manager_lets_it_go_on(house
         await expect(page.locator(".badge.running")).to_have_text("In play")
 
 
-async def test_an_adjustment_takes_two_people(house: House) -> None:
+async def test_an_adjustment_takes_two_people(house: Site) -> None:
     async with house.page("fritz") as fritz, house.page("flora") as flora:
         await fritz.goto("/adjustments")
         await fritz.get_by_label("Account").select_option("reserve")
@@ -142,7 +133,7 @@ async def test_an_adjustment_takes_two_people(house: House) -> None:
         assert (said["by"], said["approved_by"], said["amount_cents"]) == ("fritz", "flora", 125_050)
 
 
-async def test_parameters_change_with_finance_and_pit_together(house: House) -> None:
+async def test_parameters_change_with_finance_and_pit_together(house: Site) -> None:
     async with house.page("fritz") as fritz, house.page("mona") as mona:
         await fritz.goto("/parameters")
         await fritz.get_by_text(f"Propose a change of {LINK}").click()
@@ -159,7 +150,7 @@ async def test_parameters_change_with_finance_and_pit_together(house: House) -> 
         await expect(mona.get_by_text("then 150,000.00")).to_be_visible()
 
 
-async def test_a_day_is_exported_in_every_form(house: House) -> None:
+async def test_a_day_is_exported_in_every_form(house: Site) -> None:
     async with house.page("fritz") as page:
         await page.get_by_role("link", name="Day", exact=True).click()
         await expect(page.get_by_role("heading", name=re.compile("Gaming day 20"))).to_be_visible()
@@ -178,7 +169,7 @@ async def test_a_day_is_exported_in_every_form(house: House) -> None:
     assert len({len(row) for row in rows}) == 1
 
 
-async def test_an_engineer_adds_somebody_who_then_chooses_a_password(house: House) -> None:
+async def test_an_engineer_adds_somebody_who_then_chooses_a_password(house: Site) -> None:
     async with house.page("emil") as page:
         await page.get_by_role("link", name="People").click()
         await page.get_by_label("Name", exact=True).fill("petra")
@@ -196,7 +187,7 @@ async def test_an_engineer_adds_somebody_who_then_chooses_a_password(house: Hous
         await expect(page.get_by_role("heading", name="Floor")).to_be_visible()
 
 
-async def test_a_page_left_open_ends_with_its_session(house: House) -> None:
+async def test_a_page_left_open_ends_with_its_session(house: Site) -> None:
     """Nobody touches it; when the account is disabled it is a login page again by itself."""
     await accounts.add(house.engine, INSTALLER, "last.day", Role.DEALER, PASSWORD, must_change=False)
     async with house.page("last.day") as page:
@@ -207,7 +198,7 @@ async def test_a_page_left_open_ends_with_its_session(house: House) -> None:
     await house.settle("UTH-02", "after")
 
 
-async def test_what_could_not_be_read_is_kept_for_operations(house: House) -> None:
+async def test_what_could_not_be_read_is_kept_for_operations(house: Site) -> None:
     connection = house.tables["UTH-01"]._session.connection
     assert connection is not None
     connection.publish_nowait(f"jackpot/v1/{LINK}/tables/UTH-01/events", b'{"id": <script>alert(1)</script>')

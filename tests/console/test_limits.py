@@ -11,8 +11,8 @@ import pytest_asyncio
 
 from jackpot.console import limits, server
 from jackpot.console.limits import BODY_BYTES_MAX
-from tests.console.office import Office, served
-from tests.patience import patience_s
+from tests.console.console_client import ConsoleClient, served
+from tests.waiting import patience_s
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -21,7 +21,7 @@ LONG = 96 * 2**20
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def port(office: Office) -> AsyncIterator[int]:
+async def port(office: ConsoleClient) -> AsyncIterator[int]:
     async with served(office) as port:
         yield port
 

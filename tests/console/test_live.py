@@ -10,7 +10,7 @@ from jackpot.console import live
 from jackpot.console.live import TooManyWatchersError, Watchers
 from jackpot.mqtt.client import Broker
 from jackpot.signs.feed import Feed
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 METER = {"link": "megalink", "version": 1, "displayed_cents": 100, "pending": []}
 

@@ -8,7 +8,7 @@ from jackpot.console.chart import HEIGHT, WIDTH, draw
 from jackpot.ledger.connection import create_engine
 from jackpot.ledger.read import reading
 from jackpot.ledger.read.history import POINTS, WINS_MAX, Point, read_history
-from tests.ledger.scribe import NOON, scribe_at
+from tests.ledger.ledger_driver import NOON, scribe_at
 
 
 async def history(engine: AsyncEngine, day: dt.date) -> list[Point]:

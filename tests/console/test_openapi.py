@@ -23,8 +23,8 @@ from jackpot.ledger.connection import create_engine
 from jackpot.people import tokens
 from jackpot.people.roles import PERMISSIONS, Permission, Role
 from tests.brokers import free_port
-from tests.console.house import INSTALLER, OF_ROLE
-from tests.console.office import console, open_office
+from tests.console.console_client import console, open_office
+from tests.console.site import INSTALLER, OF_ROLE
 from tests.servers import PostgresProgram
 
 CHECKS = [

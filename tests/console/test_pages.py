@@ -13,8 +13,8 @@ from sqlalchemy import event
 
 from jackpot.ledger.read import reading
 from jackpot.people.roles import Role
-from tests.console.house import OF_ROLE
-from tests.console.office import DAY, Office
+from tests.console.console_client import DAY, ConsoleClient
+from tests.console.site import OF_ROLE
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -46,7 +46,7 @@ async def crawl(client: httpx.AsyncClient, *starts: str) -> dict[str, httpx.Resp
 
 
 @pytest.mark.parametrize("role", [Role.AUDITOR, Role.DEALER])
-async def test_every_link_leads_somewhere(office: Office, role: Role) -> None:
+async def test_every_link_leads_somewhere(office: ConsoleClient, role: Role) -> None:
     async with office.client(OF_ROLE[role]) as client:
         found = await crawl(client, "/", "/rounds/UTH-01/first")
     assert {path: answer.status_code for path, answer in found.items() if answer.status_code != 200} == {}
@@ -55,14 +55,14 @@ async def test_every_link_leads_somewhere(office: Office, role: Role) -> None:
         assert {"awards", "journals", "events", "rounds", "days", "adjustments", "parameters", "audit"} <= kinds
 
 
-async def get(office: Office, path: str, name: str = "ada") -> str:
+async def get(office: ConsoleClient, path: str, name: str = "ada") -> str:
     async with office.client(name) as client:
         answer = await client.get(path)
         assert answer.status_code == 200, answer.text
         return re.sub(r"\s+", " ", answer.text)
 
 
-async def test_the_floor_shows_each_link_with_its_tables(office: Office) -> None:
+async def test_the_floor_shows_each_link_with_its_tables(office: ConsoleClient) -> None:
     page = await get(office, "/")
     async with office.client("ada") as client:
         link, _ = (await client.get("/api/links")).json()
@@ -73,7 +73,7 @@ async def test_the_floor_shows_each_link_with_its_tables(office: Office) -> None
     assert "$81,000.00" in page, "the board with its last figure"
 
 
-async def test_an_award_slip_can_be_worked_out_again(office: Office) -> None:
+async def test_an_award_slip_can_be_worked_out_again(office: ConsoleClient) -> None:
     async with office.client("ada") as client:
         awards = (await client.get("/api/links/megalink/awards")).json()
     shared = next(award for award in awards if award["shared_by"] > 1)
@@ -84,7 +84,7 @@ async def test_an_award_slip_can_be_worked_out_again(office: Office) -> None:
     assert page.count('role="img"') == 5, "five cards"
 
 
-async def test_an_amount_leads_to_its_journals_and_they_balance(office: Office) -> None:
+async def test_an_amount_leads_to_its_journals_and_they_balance(office: ConsoleClient) -> None:
     async with office.client("ada") as client:
         award = (await client.get("/api/links/megalink/awards")).json()[0]
         slip = (await client.get(f"/awards/{award['award']}")).text
@@ -99,7 +99,7 @@ async def test_an_amount_leads_to_its_journals_and_they_balance(office: Office) 
         assert f"journal {journal['journal']}" in page
 
 
-async def test_a_round_tells_all_that_was_said_and_paid(office: Office) -> None:
+async def test_a_round_tells_all_that_was_said_and_paid(office: ConsoleClient) -> None:
     async with office.client("ada") as client:
         found = (await client.get("/api/rounds/UTH-01/first")).json()
     said = [entry["type"] for entry in found["events"]]
@@ -110,7 +110,7 @@ async def test_a_round_tells_all_that_was_said_and_paid(office: Office) -> None:
     assert {journal["kind"] for journal in found["journals"]} == {"contribution", "share"}
 
 
-async def test_a_round_ended_by_a_pit_manager_says_so(office: Office) -> None:
+async def test_a_round_ended_by_a_pit_manager_says_so(office: ConsoleClient) -> None:
     async with office.client("ada") as client:
         commands = (await client.get("/api/commands")).json()
         ended = next(command for command in commands if command["type"] == "round.concluded")
@@ -119,7 +119,7 @@ async def test_a_round_ended_by_a_pit_manager_says_so(office: Office) -> None:
     assert "pit manager" in page
 
 
-async def test_an_events_way_from_the_table_to_the_board(office: Office) -> None:
+async def test_an_events_way_from_the_table_to_the_board(office: ConsoleClient) -> None:
     async with office.client("ada") as client:
         found = (await client.get("/api/events/megalink-event-9")).json()
     assert [step["name"] for step in found["way"]] == [
@@ -135,7 +135,7 @@ async def test_an_events_way_from_the_table_to_the_board(office: Office) -> None
     )
 
 
-async def test_a_refused_event_cites_its_paragraph(office: Office) -> None:
+async def test_a_refused_event_cites_its_paragraph(office: ConsoleClient) -> None:
     async with office.client("ada") as client:
         said = (await client.get("/api/rounds/UTH-01/first")).json()["events"]
     late = next(entry for entry in said if entry["answer"].get("code") == "bets_closed")
@@ -148,7 +148,7 @@ async def test_a_refused_event_cites_its_paragraph(office: Office) -> None:
      "/journals/megalink/999999", "/days/2999-01-01", f"/days/{DAY}/pdfx", "/sign/nolink", "/find?q=", "/parts/none",
      "/awards?link=nolink", "/nothing/here"],
 )  # fmt: skip
-async def test_what_is_not_there_is_said_in_a_sentence(office: Office, path: str) -> None:
+async def test_what_is_not_there_is_said_in_a_sentence(office: ConsoleClient, path: str) -> None:
     async with office.client("ada") as client:
         answer = await client.get(path)
     assert answer.status_code == 404
@@ -156,7 +156,7 @@ async def test_what_is_not_there_is_said_in_a_sentence(office: Office, path: str
     assert "Traceback" not in answer.text
 
 
-async def test_names_with_anything_in_them_do_no_harm(office: Office) -> None:
+async def test_names_with_anything_in_them_do_no_harm(office: ConsoleClient) -> None:
     async with office.client("ada") as client:
         for name in ("<script>alert(1)</script>", "a/b", "%2e%2e", "'; DROP TABLE people; --", "ä" * 64):
             for path in ("/rounds/UTH-01/{}", "/events/{}", "/find?q={}", "/audit?by={}"):
@@ -175,7 +175,7 @@ async def test_names_with_anything_in_them_do_no_harm(office: Office) -> None:
 
 
 @contextmanager
-def statements(office: Office) -> Iterator[list[tuple[str, Any]]]:
+def statements(office: ConsoleClient) -> Iterator[list[tuple[str, Any]]]:
     """What is asked of the database."""
     found: list[tuple[str, Any]] = []
 
@@ -198,7 +198,7 @@ PATHS = [
 ]  # fmt: skip
 
 
-async def test_no_page_reads_a_table_that_grows_from_end_to_end(office: Office) -> None:
+async def test_no_page_reads_a_table_that_grows_from_end_to_end(office: ConsoleClient) -> None:
     """Each question finds an index to start from, so that its cost does not grow with the history."""
     with statements(office) as asked:
         async with office.client("ada") as client:
@@ -215,7 +215,7 @@ async def test_no_page_reads_a_table_that_grows_from_end_to_end(office: Office) 
         await connection.rollback()
 
 
-async def test_pages_read_in_transactions_that_cannot_write(office: Office) -> None:
+async def test_pages_read_in_transactions_that_cannot_write(office: ConsoleClient) -> None:
     with pytest.raises(Exception, match="read-only transaction"):
         async with reading(office.engine) as connection:
             await connection.exec_driver_sql("INSERT INTO login_attempts (name, address) VALUES ('x', 'y')")

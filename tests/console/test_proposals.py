@@ -10,8 +10,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from jackpot.console import commands
 from jackpot.ledger.schema import proposals, requests
 from jackpot.people.roles import Permission, Role, may
-from tests.console.house import LINK, OF_ROLE
-from tests.console.office import OTHER_LINK, Office
+from tests.console.console_client import OTHER_LINK, ConsoleClient
+from tests.console.site import LINK, OF_ROLE
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -30,25 +30,25 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "PATIENCE_S", 0.2)
 
 
-async def send(office: Office, name: str, path: str, **body: Any) -> tuple[int, Any]:
+async def send(office: ConsoleClient, name: str, path: str, **body: Any) -> tuple[int, Any]:
     async with office.client(name) as client:
         answer = await client.post(f"/api/{path}", json=body)
         return answer.status_code, answer.json()
 
 
-async def proposed(office: Office, name: str, path: str = "adjustments", **body: Any) -> int:
+async def proposed(office: ConsoleClient, name: str, path: str = "adjustments", **body: Any) -> int:
     status, answer = await send(office, name, path, **(body or ADJUSTMENT))
     assert status == 201, answer
     number: int = answer["proposals"][0]
     return number
 
 
-async def row(office: Office, number: int) -> Any:
+async def row(office: ConsoleClient, number: int) -> Any:
     async with office.engine.connect() as connection:
         return (await connection.execute(select(proposals).where(proposals.c.number == number))).one()
 
 
-async def test_one_proposes_another_approves_and_the_desk_is_asked(office: Office) -> None:
+async def test_one_proposes_another_approves_and_the_desk_is_asked(office: ConsoleClient) -> None:
     number = await proposed(office, "fritz")
     status, answer = await send(office, "flora", f"adjustments/{number}/approve")
     assert (status, answer["status"]) == (200, "waiting"), "no daemon leads; the order stands"
@@ -61,14 +61,14 @@ async def test_one_proposes_another_approves_and_the_desk_is_asked(office: Offic
     }  # fmt: skip
 
 
-async def test_nobody_approves_his_own_proposal(office: Office) -> None:
+async def test_nobody_approves_his_own_proposal(office: ConsoleClient) -> None:
     number = await proposed(office, "fritz")
     status, answer = await send(office, "fritz", f"adjustments/{number}/approve")
     assert (status, answer["detail"]) == (409, "You proposed this yourself; somebody else must approve it.")
     assert (await row(office, number)).decided_at is None
 
 
-async def test_the_database_refuses_it_too(office: Office) -> None:
+async def test_the_database_refuses_it_too(office: ConsoleClient) -> None:
     number = await proposed(office, "fritz")
     command = {**(await row(office, number)).command, "approved_by": "fritz"}
     forged = {"approved_by": "fritz", "decided_at": func.now(), "request": command["id"]}
@@ -81,7 +81,7 @@ async def test_the_database_refuses_it_too(office: Office) -> None:
 @pytest.mark.parametrize("approved_by", [{}, {"approved_by": "fritz"}, {"approved_by": None}, {"approved_by": "flora"}])
 @pytest.mark.parametrize("type_", ["balance.adjusted", "parameters.changed"])
 async def test_no_request_for_money_without_an_approved_proposal(
-    office: Office, type_: str, approved_by: dict[str, Any]
+    office: ConsoleClient, type_: str, approved_by: dict[str, Any]
 ) -> None:
     command = {"type": type_, "id": "forged", "by": "fritz", "reason": "alone", **approved_by}
     with pytest.raises(DBAPIError, match="no two people have agreed on request forged"):
@@ -89,7 +89,7 @@ async def test_no_request_for_money_without_an_approved_proposal(
             await connection.execute(insert(requests).values(id="forged", link=LINK, command=command))
 
 
-async def test_a_request_says_what_was_proposed_and_on_its_link(office: Office) -> None:
+async def test_a_request_says_what_was_proposed_and_on_its_link(office: ConsoleClient) -> None:
     number = await proposed(office, "fritz")
     command = {**(await row(office, number)).command, "approved_by": "flora"}
     approval = {"approved_by": "flora", "decided_at": func.now(), "request": command["id"]}
@@ -102,7 +102,7 @@ async def test_a_request_says_what_was_proposed_and_on_its_link(office: Office) 
     assert (await row(office, number)).decided_at is None
 
 
-async def test_when_it_was_decided_is_the_databases_word(office: Office) -> None:
+async def test_when_it_was_decided_is_the_databases_word(office: ConsoleClient) -> None:
     number = await proposed(office, "fritz")
     async with office.engine.begin() as connection:
         early = {"rejected_by": "fritz", "decided_at": text("'2020-01-01Z'")}
@@ -111,7 +111,7 @@ async def test_when_it_was_decided_is_the_databases_word(office: Office) -> None
     assert decided.decided_at >= decided.at
 
 
-async def test_nobody_rejects_what_is_not_his_to_decide(office: Office) -> None:
+async def test_nobody_rejects_what_is_not_his_to_decide(office: ConsoleClient) -> None:
     number = await proposed(office, "fritz")
     rejection = update(proposals).where(proposals.c.number == number).values(rejected_by="dora", decided_at=func.now())
     with pytest.raises(DBAPIError, match="dora may not approve this"):
@@ -128,7 +128,7 @@ async def test_nobody_rejects_what_is_not_his_to_decide(office: Office) -> None:
     ],
 )
 async def test_the_database_knows_who_may_propose_and_approve(
-    office: Office, role: Role, kind: str, propose: Permission, approve: Permission
+    office: ConsoleClient, role: Role, kind: str, propose: Permission, approve: Permission
 ) -> None:
     """The trigger and the table of permissions say the same."""
     someone = OF_ROLE[role]
@@ -157,7 +157,7 @@ async def _tried(connection: Any, statement: Any, *, allowed: bool) -> None:
         await connection.execute(statement)
 
 
-async def test_a_decided_proposal_is_never_changed(office: Office) -> None:
+async def test_a_decided_proposal_is_never_changed(office: ConsoleClient) -> None:
     number = await proposed(office, "fritz")
     assert await send(office, "flora", f"adjustments/{number}/reject") == (200, {"status": "done"})
     status, answer = await send(office, "flora", f"adjustments/{number}/approve")
@@ -171,7 +171,7 @@ async def test_a_decided_proposal_is_never_changed(office: Office) -> None:
             await connection.execute(proposals.delete().where(proposals.c.number == number))
 
 
-async def test_a_proposal_waiting_for_approval_cannot_be_made_into_another(office: Office) -> None:
+async def test_a_proposal_waiting_for_approval_cannot_be_made_into_another(office: ConsoleClient) -> None:
     number = await proposed(office, "fritz")
     raised = update(proposals).where(proposals.c.number == number).values(command={**ADJUSTMENT, "amount_cents": 9**9})
     with pytest.raises(DBAPIError, match="decided once and never changed"):
@@ -179,7 +179,7 @@ async def test_a_proposal_waiting_for_approval_cannot_be_made_into_another(offic
             await connection.execute(raised)
 
 
-async def test_its_proposer_withdraws_it_and_nobody_else_without_the_right(office: Office) -> None:
+async def test_its_proposer_withdraws_it_and_nobody_else_without_the_right(office: ConsoleClient) -> None:
     by_mona = await proposed(office, "mona")
     assert await send(office, "mona", f"adjustments/{by_mona}/reject") == (200, {"status": "done"})
     by_fritz = await proposed(office, "fritz")
@@ -187,7 +187,7 @@ async def test_its_proposer_withdraws_it_and_nobody_else_without_the_right(offic
     assert (await send(office, "ada", f"adjustments/{by_fritz}/reject"))[0] == 403
 
 
-async def test_a_transfer_is_two_proposals_that_cancel_each_other(office: Office) -> None:
+async def test_a_transfer_is_two_proposals_that_cancel_each_other(office: ConsoleClient) -> None:
     status, answer = await send(office, "fritz", "adjustments", **ADJUSTMENT, to_link="nolink")
     assert (status, answer["detail"]) == (404, "There is no link nolink.")
     status, answer = await send(office, "fritz", "adjustments", **ADJUSTMENT, to_link=OTHER_LINK)
@@ -215,14 +215,14 @@ async def test_a_transfer_is_two_proposals_that_cancel_each_other(office: Office
     ],
 )
 async def test_an_adjustment_that_cannot_be_is_refused_in_words(
-    office: Office, changed: dict[str, Any], why: str
+    office: ConsoleClient, changed: dict[str, Any], why: str
 ) -> None:
     status, answer = await send(office, "fritz", "adjustments", **{**ADJUSTMENT, **changed})
     assert status in (409, 422)
     assert why in answer["detail"]
 
 
-async def test_parameters_are_proposed_by_finance_and_approved_by_a_pit_manager(office: Office) -> None:
+async def test_parameters_are_proposed_by_finance_and_approved_by_a_pit_manager(office: ConsoleClient) -> None:
     number = await proposed(office, "fritz", "parameters", **CHANGE)
     assert (await send(office, "flora", f"parameters/{number}/approve"))[0] == 403
     status, _ = await send(office, "mona", f"parameters/{number}/approve")
@@ -230,7 +230,7 @@ async def test_parameters_are_proposed_by_finance_and_approved_by_a_pit_manager(
     assert (await row(office, number)).approved_by == "mona"
 
 
-async def test_parameters_that_cannot_be_are_refused_in_words(office: Office) -> None:
+async def test_parameters_that_cannot_be_are_refused_in_words(office: ConsoleClient) -> None:
     both = {**CHANGE, "parameters": {**PARAMETERS, "increment_bp": 9_900, "reserve_bp": 900, "ceiling_cents": 1}}
     status, answer = await send(office, "fritz", "parameters", **both)
     assert status == 409
@@ -242,7 +242,7 @@ async def test_parameters_that_cannot_be_are_refused_in_words(office: Office) ->
     ("typed", "cents"),
     [("1,234.56", 123_456), ("-0.5", -50), ("\N{MINUS SIGN}12", -1200), ("+7", 700), (" 100,000 ", 10_000_000)],
 )
-async def test_amounts_as_people_type_them(office: Office, typed: str, cents: int) -> None:
+async def test_amounts_as_people_type_them(office: ConsoleClient, typed: str, cents: int) -> None:
     async with office.client("fritz") as client:
         fields = {"link": LINK, "account": "pool", "amount": typed, "reason": "typed"}
         assert (await client.post("/adjustments", data=fields)).status_code == 303
@@ -251,7 +251,7 @@ async def test_amounts_as_people_type_them(office: Office, typed: str, cents: in
 
 
 @pytest.mark.parametrize("typed", ["1.234,56", "12,34", "1e3", "0x10", "ten", "1.234", "", "1 000"])
-async def test_an_amount_that_could_be_read_in_two_ways_is_refused(office: Office, typed: str) -> None:
+async def test_an_amount_that_could_be_read_in_two_ways_is_refused(office: ConsoleClient, typed: str) -> None:
     async with office.client("fritz") as client:
         await client.post("/adjustments", data={"link": LINK, "account": "pool", "amount": typed, "reason": "typed"})
         assert "is no amount such as 1,234.56" in (await client.get("/adjustments")).text

@@ -21,10 +21,10 @@ from jackpot.ledger.schema import audit, login_attempts
 from jackpot.people.sessions import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NAME
 from jackpot.pki import Kind, Site
 from tests.brokers import free_port
-from tests.console.house import PASSWORD
-from tests.console.office import Office, served
+from tests.console.console_client import ConsoleClient, served
+from tests.console.site import PASSWORD
 from tests.deploy.installed import DAYS, DEPLOY, now, replaced
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -32,7 +32,7 @@ US = "127.0.0.1"
 
 
 @pytest_asyncio.fixture(autouse=True, loop_scope="session")
-async def forgotten(office: Office) -> AsyncIterator[None]:
+async def forgotten(office: ConsoleClient) -> AsyncIterator[None]:
     """The other tests come from here too."""
 
     async def forget() -> None:
@@ -56,7 +56,7 @@ class Visitor:
         return (await self.client.post("/login", data=fields, headers=headers)).status_code
 
 
-async def addresses(office: Office, name: str) -> set[str]:
+async def addresses(office: ConsoleClient, name: str) -> set[str]:
     async with office.engine.connect() as connection:
         rows = await connection.execute(select(audit.c.address).where(audit.c.by == name))
         return {row.address for row in rows}
@@ -66,7 +66,7 @@ def invented(number: int) -> dict[str, str]:
     return {"X-Forwarded-For": f"203.0.113.{number}", "Forwarded": f"for=203.0.113.{number}"}
 
 
-async def test_an_invented_address_is_no_way_around_the_limit(office: Office) -> None:
+async def test_an_invented_address_is_no_way_around_the_limit(office: ConsoleClient) -> None:
     """Without a proxy in the configuration: however often, and whatever the environment says."""
     async with served(office) as port:
         visitor = Visitor(f"http://{US}:{port}", US)
@@ -77,7 +77,7 @@ async def test_an_invented_address_is_no_way_around_the_limit(office: Office) ->
     assert await addresses(office, who[0]) == {US}
 
 
-async def test_a_proxys_word_is_taken_up_to_the_last_that_is_trusted(office: Office) -> None:
+async def test_a_proxys_word_is_taken_up_to_the_last_that_is_trusted(office: ConsoleClient) -> None:
     name = f"guess-{uuid.uuid4().hex[:8]}"
     async with served(office, US, "10.1.0.0/24") as port:
         proxy = Visitor(f"http://{US}:{port}", US)
@@ -89,7 +89,7 @@ async def test_a_proxys_word_is_taken_up_to_the_last_that_is_trusted(office: Off
     assert await addresses(office, name) == {"198.51.100.7", "127.0.0.4"}
 
 
-async def test_an_account_is_guessed_at_no_more_often_from_many_addresses(office: Office) -> None:
+async def test_an_account_is_guessed_at_no_more_often_from_many_addresses(office: ConsoleClient) -> None:
     name = f"guess-{uuid.uuid4().hex[:8]}"
     async with served(office, US) as port:
         proxy = Visitor(f"http://{US}:{port}", US)
@@ -150,7 +150,7 @@ def site(tmp_path: Path) -> tuple[Path, int, int]:
 
 
 async def test_one_logs_in_through_the_shipped_web_server(
-    office: Office, nginx: str, site: tuple[Path, int, int]
+    office: ConsoleClient, nginx: str, site: tuple[Path, int, int]
 ) -> None:
     folder, plain, door = site
     argv = [nginx, "-p", str(folder), "-e", "stderr", "-c", str(folder / "nginx.conf")]

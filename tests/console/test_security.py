@@ -18,19 +18,19 @@ from jackpot.people import accounts, sessions, tokens
 from jackpot.people.audit import Actor
 from jackpot.people.roles import Role
 from tests.console.conftest import HASHER
-from tests.console.house import INSTALLER, PASSWORD
-from tests.console.office import Office, console
+from tests.console.console_client import ConsoleClient, console
+from tests.console.site import INSTALLER, PASSWORD
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def person(office: Office, name: str, role: Role = Role.FINANCE, *, must_change: bool = False) -> str:
+async def person(office: ConsoleClient, name: str, role: Role = Role.FINANCE, *, must_change: bool = False) -> str:
     """Somebody whom only this test knows."""
     await accounts.add(office.engine, INSTALLER, name, role, PASSWORD, must_change=must_change, vouching=office.engine)
     return name
 
 
-async def test_every_answer_forbids_what_is_not_ours(office: Office) -> None:
+async def test_every_answer_forbids_what_is_not_ours(office: ConsoleClient) -> None:
     async with office.client("ada") as client:
         for path in ("/", "/awards", "/sign/megalink", "/login", "/healthz", "/no-such-page", "/api/links", "/people"):
             headers = (await client.get(path)).headers
@@ -42,7 +42,9 @@ async def test_every_answer_forbids_what_is_not_ours(office: Office) -> None:
             assert headers["cache-control"] == "no-store", path
 
 
-async def test_a_fault_of_ours_is_said_without_its_traceback(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_fault_of_ours_is_said_without_its_traceback(
+    office: ConsoleClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("the inner workings")
 
@@ -66,7 +68,7 @@ async def test_a_database_that_is_away_is_said_so() -> None:
         assert (await client.get("/healthz")).status_code == 200
 
 
-async def test_no_page_carries_script_or_style_of_its_own(office: Office) -> None:
+async def test_no_page_carries_script_or_style_of_its_own(office: ConsoleClient) -> None:
     """A strict CSP would block it; so nothing may depend on it."""
     async with office.client("mona") as client:
         for path in (
@@ -83,14 +85,14 @@ async def test_no_page_carries_script_or_style_of_its_own(office: Office) -> Non
             assert re.findall(r"(?:src|href)=\"(?:https?:)?//", page) == [], "it works without the world outside"
 
 
-async def test_static_files_are_kept_by_name(office: Office) -> None:
+async def test_static_files_are_kept_by_name(office: ConsoleClient) -> None:
     async with office.client() as client:
         page = (await client.get("/login")).text
         (style,) = re.findall(r'href="(/static/console\.css\?v=\w+)"', page)
         assert "immutable" in (await client.get(style)).headers["cache-control"]
 
 
-async def test_the_cookie_is_for_us_alone(office: Office) -> None:
+async def test_the_cookie_is_for_us_alone(office: ConsoleClient) -> None:
     async with office.client() as client:
         cookie = (await log_in(client, "dora", PASSWORD)).headers["set-cookie"]
         assert "HttpOnly" in cookie
@@ -106,13 +108,13 @@ async def log_in(client: httpx.AsyncClient, name: str, password: str, **fields: 
     return await client.post("/login", data={"name": name, "password": password, "token": token, **fields})
 
 
-async def test_login_needs_its_own_form(office: Office) -> None:
+async def test_login_needs_its_own_form(office: ConsoleClient) -> None:
     async with office.client() as client:
         answer = await client.post("/login", data={"name": "dora", "password": PASSWORD, "token": "guessed"})
         assert (answer.status_code, COOKIE in answer.cookies) == (403, False)
 
 
-async def test_login_leads_on_only_to_our_own_pages(office: Office) -> None:
+async def test_login_leads_on_only_to_our_own_pages(office: ConsoleClient) -> None:
     async with office.client() as client:
         answer = await log_in(client, "dora", PASSWORD, next="/awards?link=megalink")
         assert (answer.status_code, answer.headers["location"]) == (303, "/awards?link=megalink")
@@ -120,7 +122,7 @@ async def test_login_leads_on_only_to_our_own_pages(office: Office) -> None:
         assert inside(elsewhere) == "/"
 
 
-async def test_wrong_name_and_wrong_password_are_told_alike(office: Office) -> None:
+async def test_wrong_name_and_wrong_password_are_told_alike(office: ConsoleClient) -> None:
     async with office.client() as client:
         pages = [
             re.sub(r'name="token" value="[^"]+"', "", (await log_in(client, name, "wrong password")).text)
@@ -130,7 +132,7 @@ async def test_wrong_name_and_wrong_password_are_told_alike(office: Office) -> N
     assert "The name or the password is wrong." in pages[0]
 
 
-async def test_too_many_attempts_are_not_looked_at(office: Office) -> None:
+async def test_too_many_attempts_are_not_looked_at(office: ConsoleClient) -> None:
     name = await person(office, "often.wrong")
     for _ in range(sessions.ATTEMPTS_PER_NAME):
         with pytest.raises(sessions.LoginRefusedError):
@@ -139,7 +141,7 @@ async def test_too_many_attempts_are_not_looked_at(office: Office) -> None:
         await sessions.log_in(office.engine, name, PASSWORD, "10.0.0.2")
 
 
-async def test_too_many_attempts_from_one_address_are_not_looked_at(office: Office) -> None:
+async def test_too_many_attempts_from_one_address_are_not_looked_at(office: ConsoleClient) -> None:
     for number in range(sessions.ATTEMPTS_PER_ADDRESS):
         with pytest.raises(sessions.LoginRefusedError):
             await sessions.log_in(office.engine, f"guess-{number}", "wrong password", "10.0.0.9")
@@ -148,12 +150,12 @@ async def test_too_many_attempts_from_one_address_are_not_looked_at(office: Offi
     assert await sessions.log_in(office.engine, "dora", PASSWORD, "10.0.0.10")
 
 
-async def test_a_login_that_went_well_is_no_failed_attempt(office: Office) -> None:
+async def test_a_login_that_went_well_is_no_failed_attempt(office: ConsoleClient) -> None:
     for _ in range(sessions.ATTEMPTS_PER_NAME + 2):
         await sessions.log_in(office.engine, "dora", PASSWORD, "10.0.0.11")
 
 
-async def test_every_login_is_in_the_trail(office: Office) -> None:
+async def test_every_login_is_in_the_trail(office: ConsoleClient) -> None:
     name = await person(office, "comes.and.goes")
     async with office.client() as client:
         await log_in(client, name, "wrong password")
@@ -166,7 +168,7 @@ async def test_every_login_is_in_the_trail(office: Office) -> None:
         assert list(trail.scalars()) == ["login.refused", "login.accepted", "logout"]
 
 
-async def test_failing_without_end_does_not_fill_the_trail(office: Office) -> None:
+async def test_failing_without_end_does_not_fill_the_trail(office: ConsoleClient) -> None:
     """Each fails from another address than other tests do, first with one name, then with many."""
     for names, address in ((["same.name"] * 60, "10.9.0.1"), ([f"name-{number}" for number in range(90)], "10.9.0.2")):
         for name in names:
@@ -182,20 +184,20 @@ async def test_failing_without_end_does_not_fill_the_trail(office: Office) -> No
     assert many[-1] == ("login.limited", "?", "10.9.0.2", {"attempts_from_there": 30})
 
 
-async def csrf_of(office: Office, client: httpx.AsyncClient) -> str:
+async def csrf_of(office: ConsoleClient, client: httpx.AsyncClient) -> str:
     found = await sessions.find(office.engine, client.cookies[COOKIE])
     assert found is not None
     return found.csrf
 
 
-async def test_nothing_of_the_trail_can_be_changed(office: Office) -> None:
+async def test_nothing_of_the_trail_can_be_changed(office: ConsoleClient) -> None:
     for change in (update(audit).values(by="nobody"), audit.delete()):
         with pytest.raises(Exception, match="append-only"):
             async with office.engine.begin() as connection:
                 await connection.execute(change)
 
 
-async def age(office: Office, secret: str, **columns: dt.timedelta) -> None:
+async def age(office: ConsoleClient, secret: str, **columns: dt.timedelta) -> None:
     values = {name: func.now() - by for name, by in columns.items()}
     async with office.engine.begin() as connection:
         await connection.execute(
@@ -203,7 +205,7 @@ async def age(office: Office, secret: str, **columns: dt.timedelta) -> None:
         )
 
 
-async def test_a_session_ends_when_idle(office: Office) -> None:
+async def test_a_session_ends_when_idle(office: ConsoleClient) -> None:
     secret = await sessions.log_in(office.engine, "mona", PASSWORD, "here")
     await age(office, secret, seen_at=sessions.IDLE - dt.timedelta(seconds=30))
     assert await sessions.find(office.engine, secret) is not None
@@ -213,7 +215,7 @@ async def test_a_session_ends_when_idle(office: Office) -> None:
     assert await sessions.find(office.engine, secret) is None, "it does not come back to life"
 
 
-async def test_use_keeps_a_session_but_not_beyond_its_time(office: Office) -> None:
+async def test_use_keeps_a_session_but_not_beyond_its_time(office: ConsoleClient) -> None:
     secret = await sessions.log_in(office.engine, "mona", PASSWORD, "here")
     await age(office, secret, seen_at=dt.timedelta(minutes=20))
     await sessions.find(office.engine, secret)
@@ -223,14 +225,14 @@ async def test_use_keeps_a_session_but_not_beyond_its_time(office: Office) -> No
     assert await sessions.find(office.engine, secret) is None
 
 
-async def test_a_page_that_only_listens_does_not_keep_its_session(office: Office) -> None:
+async def test_a_page_that_only_listens_does_not_keep_its_session(office: ConsoleClient) -> None:
     secret = await sessions.log_in(office.engine, "mona", PASSWORD, "here")
     await age(office, secret, seen_at=sessions.IDLE - dt.timedelta(minutes=1))
     await sessions.find(office.engine, secret, used=False)
     assert await idle(office, secret) > sessions.IDLE - dt.timedelta(minutes=2)
 
 
-async def test_what_an_open_page_fetches_by_itself_does_not_keep_its_session(office: Office) -> None:
+async def test_what_an_open_page_fetches_by_itself_does_not_keep_its_session(office: ConsoleClient) -> None:
     secret = await sessions.log_in(office.engine, "mona", PASSWORD, "here")
     await age(office, secret, seen_at=sessions.IDLE - dt.timedelta(minutes=1))
     async with office.client() as client:
@@ -241,7 +243,7 @@ async def test_what_an_open_page_fetches_by_itself_does_not_keep_its_session(off
         assert await idle(office, secret) < dt.timedelta(minutes=1)
 
 
-async def idle(office: Office, secret: str) -> dt.timedelta:
+async def idle(office: ConsoleClient, secret: str) -> dt.timedelta:
     times = select(func.now(), session_table.c.seen_at).where(session_table.c.hash == sessions._hash(secret))
     async with office.engine.connect() as connection:
         now, seen_at = (await connection.execute(times)).one()
@@ -249,13 +251,13 @@ async def idle(office: Office, secret: str) -> dt.timedelta:
     return since
 
 
-async def test_who_can_only_watch_may_stay_on_a_wall_all_day(office: Office) -> None:
+async def test_who_can_only_watch_may_stay_on_a_wall_all_day(office: ConsoleClient) -> None:
     secret = await sessions.log_in(office.engine, "dora", PASSWORD, "wall")
     await age(office, secret, seen_at=dt.timedelta(hours=11))
     assert await sessions.find(office.engine, secret, used=False) is not None
 
 
-async def test_disabling_ends_sessions_and_tokens_at_once(office: Office) -> None:
+async def test_disabling_ends_sessions_and_tokens_at_once(office: ConsoleClient) -> None:
     name = await person(office, "leaves.today")
     secret = await sessions.log_in(office.engine, name, PASSWORD, "here")
     token = await tokens.issue(office.engine, INSTALLER, name, "script")
@@ -266,7 +268,7 @@ async def test_disabling_ends_sessions_and_tokens_at_once(office: Office) -> Non
         await sessions.log_in(office.engine, name, PASSWORD, "here")
 
 
-async def test_a_revoked_token_and_one_that_ended_open_nothing(office: Office) -> None:
+async def test_a_revoked_token_and_one_that_ended_open_nothing(office: ConsoleClient) -> None:
     name = await person(office, "token.holder")
     revoked = await tokens.issue(office.engine, INSTALLER, name, "first")
     (listed,) = await tokens.listed(office.engine, name)
@@ -279,7 +281,7 @@ async def test_a_revoked_token_and_one_that_ended_open_nothing(office: Office) -
     assert await tokens.find(office.engine, kept) is None
 
 
-async def test_a_password_that_another_has_set_must_be_changed_first(office: Office) -> None:
+async def test_a_password_that_another_has_set_must_be_changed_first(office: ConsoleClient) -> None:
     name = await person(office, "new.here", must_change=True)
     async with office.client() as client:
         await log_in(client, name, PASSWORD)
@@ -302,7 +304,7 @@ async def test_a_password_that_another_has_set_must_be_changed_first(office: Off
         await sessions.log_in(office.engine, name, PASSWORD, "here")
 
 
-async def test_passwords_and_tokens_are_not_kept_as_they_are(office: Office) -> None:
+async def test_passwords_and_tokens_are_not_kept_as_they_are(office: ConsoleClient) -> None:
     token = await tokens.issue(office.engine, INSTALLER, "ada", "kept as a hash")
     async with office.engine.connect() as connection:
         for table in ("people", "tokens", "sessions", "audit"):

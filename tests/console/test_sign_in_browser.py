@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.console.house import LINK, STRAIGHT_FLUSH, House
-from tests.patience import patience_s
+from tests.console.site import LINK, STRAIGHT_FLUSH, Site
+from tests.waiting import patience_s
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -39,7 +39,7 @@ async def shown(page: Page) -> int:
     return int(await page.locator(".meter").get_attribute("data-shown-cents") or 0)
 
 
-async def test_it_counts_up_to_the_committed_amount_and_never_beyond(house: House) -> None:
+async def test_it_counts_up_to_the_committed_amount_and_never_beyond(house: Site) -> None:
     async with house.page() as page:
         await open_sign(page)
         before = await shown(page)
@@ -54,7 +54,7 @@ async def test_it_counts_up_to_the_committed_amount_and_never_beyond(house: Hous
     await house.settle("UTH-01", "counts")
 
 
-async def test_the_wheels_show_the_amount(house: House) -> None:
+async def test_the_wheels_show_the_amount(house: Site) -> None:
     """What is read is what the wheels stand at, digit by digit."""
     async with house.page() as page:
         await open_sign(page)
@@ -67,7 +67,7 @@ async def test_the_wheels_show_the_amount(house: House) -> None:
     assert label == f"SGD {cents // 100:,}.{cents % 100:02d}"
 
 
-async def test_whoever_wants_no_motion_sees_the_amount_at_once(house: House) -> None:
+async def test_whoever_wants_no_motion_sees_the_amount_at_once(house: Site) -> None:
     async with house.page(reduced_motion="reduce") as page:
         await open_sign(page)
         before = await shown(page)
@@ -80,7 +80,7 @@ async def test_whoever_wants_no_motion_sees_the_amount_at_once(house: House) -> 
     await house.settle("UTH-01", "calm")
 
 
-async def test_a_hand_being_confirmed_and_then_the_win_take_it_over(house: House) -> None:
+async def test_a_hand_being_confirmed_and_then_the_win_take_it_over(house: Site) -> None:
     await house.deal("BE-01", "won")
     async with house.page() as page:
         await open_sign(page)
@@ -101,7 +101,7 @@ async def test_a_hand_being_confirmed_and_then_the_win_take_it_over(house: House
     await house.settle("BE-02", "meanwhile")
 
 
-async def test_a_win_of_long_ago_is_no_news(house: House) -> None:
+async def test_a_win_of_long_ago_is_no_news(house: Site) -> None:
     async with house.page() as page:
         await open_sign(page)
         old = {"award": "megalink-000000", "link": LINK, "kind": "percentage", "rank": "royal_flush", "table": "BE-01",
@@ -110,7 +110,7 @@ async def test_a_win_of_long_ago_is_no_news(house: House) -> None:
         await expect(page.locator(".win")).to_be_hidden()
 
 
-async def test_it_is_marked_as_soon_as_nobody_vouches_for_it(house: House) -> None:
+async def test_it_is_marked_as_soon_as_nobody_vouches_for_it(house: Site) -> None:
     """The daemon stands still: no message says so, and the sign finds out by itself."""
     async with house.page() as page:
         await open_sign(page)
@@ -127,7 +127,7 @@ async def test_it_is_marked_as_soon_as_nobody_vouches_for_it(house: House) -> No
         await expect(page.locator(".mark")).to_be_hidden()
 
 
-async def test_a_restored_ledger_goes_on_at_a_lower_version(house: House) -> None:
+async def test_a_restored_ledger_goes_on_at_a_lower_version(house: Site) -> None:
     async with house.page() as page:
         await open_sign(page)
         await page.evaluate("source.close()")
@@ -140,7 +140,7 @@ async def test_a_restored_ledger_goes_on_at_a_lower_version(house: House) -> Non
         await expect(page.locator(".meter")).to_have_attribute("data-goal-cents", "15000000")
 
 
-async def test_a_lost_broker_is_seen_on_sign_and_floor(house: House) -> None:
+async def test_a_lost_broker_is_seen_on_sign_and_floor(house: Site) -> None:
     async with house.page("dora") as floor, house.page() as sign:
         await open_sign(sign)
         await expect(floor.locator("#feed")).to_have_text("Live")
@@ -156,7 +156,7 @@ async def test_a_lost_broker_is_seen_on_sign_and_floor(house: House) -> None:
         await expect(floor.locator("#feed")).to_have_text("Live", timeout=patience_s(30) * 1000)
 
 
-async def test_the_figure_fits_every_screen(house: House) -> None:
+async def test_the_figure_fits_every_screen(house: Site) -> None:
     async with house.page() as page:
         await open_sign(page)
         for width, height in ((320, 640), (844, 390), (1440, 900), (3840, 2160)):
@@ -169,7 +169,7 @@ async def test_the_figure_fits_every_screen(house: House) -> None:
                 assert 0 <= box["y"] < box["y"] + box["height"] <= height
 
 
-async def test_a_claim_and_suspended_play_are_both_said_and_hide_nothing(house: House) -> None:
+async def test_a_claim_and_suspended_play_are_both_said_and_hide_nothing(house: Site) -> None:
     async with house.page() as page:
         await open_sign(page)
         claim = {"table": "BE-01", "round": "r", "rank": "royal_flush", "base_cents": 10_000_000}
@@ -194,7 +194,7 @@ OUTSIDE = """
 """
 
 
-async def test_a_win_fits_every_screen(house: House) -> None:
+async def test_a_win_fits_every_screen(house: Site) -> None:
     award = {"link": LINK, "kind": "percentage", "table": "UTH-01"}
     async with house.page() as page:
         await open_sign(page)
@@ -208,7 +208,7 @@ async def test_a_win_fits_every_screen(house: House) -> None:
                 assert await page.evaluate(OUTSIDE) == [], (width, height)
 
 
-async def test_suspended_play_is_said(house: House) -> None:
+async def test_suspended_play_is_said(house: Site) -> None:
     async with house.page("mona") as page, house.page() as sign:
         await open_sign(sign)
         for act, state in (("suspend", "Play is suspended"), ("resume", "")):

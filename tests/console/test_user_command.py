@@ -16,7 +16,7 @@ from jackpot.ledger.schema import people
 from jackpot.ledger.seal import Seal
 from jackpot.people import accounts, sessions, tokens
 from jackpot.people.audit import Actor
-from tests.console.office import console
+from tests.console.console_client import console
 
 PASSWORD = "a long walk in the rain"
 

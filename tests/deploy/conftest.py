@@ -19,7 +19,7 @@ from tests.acceptance.processes import Daemon
 from tests.deploy import installed
 from tests.deploy.installed import DEPLOY, Mosquitto, Pki
 from tests.deploy.terminal import Terminal, terminal
-from tests.ledger.scribe import ledger_template, ledger_url
+from tests.ledger.ledger_driver import ledger_template, ledger_url
 from tests.servers import PostgresProgram
 
 __all__ = ["ledger_template", "ledger_url"]

@@ -13,8 +13,8 @@ from pathlib import Path
 from jackpot.mqtt.broker import Broker
 from jackpot.pki import Kind, Site, doors
 from tests import brokers
-from tests.patience import patience_s
 from tests.servers import ROOT
+from tests.waiting import patience_s
 
 DEPLOY = ROOT / "deploy"
 DOORS = {Kind.TABLE: 8883, Kind.BOARD: 8884, Kind.CONTROLLER: 8885}

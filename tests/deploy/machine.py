@@ -23,8 +23,8 @@ from pathlib import Path
 from threading import Thread
 
 from deploy.rehearsal.runbook import typed
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.ledger.heads import form
-from jackpot.link.gaming_day import GamingDay
 from jackpot.pki import Kind
 from tests import brokers
 from tests.acceptance import processes
@@ -32,8 +32,8 @@ from tests.acceptance.processes import Daemon
 from tests.deploy import installed
 from tests.deploy.installed import DOORS, Mosquitto, Pki
 from tests.deploy.server import Server, running_server
-from tests.patience import patience_s
 from tests.servers import ROOT
+from tests.waiting import patience_s
 
 LINK, OTHER_LINK = "megalink", "megalink-2"
 TABLES = ("UTH-01", "UTH-02", "BE-01")

@@ -20,8 +20,8 @@ from tests.acceptance import processes
 from tests.brokers import free_port
 from tests.deploy import installed
 from tests.deploy.installed import DEPLOY, replaced
-from tests.patience import patience_s
 from tests.servers import ROOT, open_directory
+from tests.waiting import patience_s
 
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
 ROLES = ("migrate", "settle", "console", "finance", "audit", "metrics", "replica")

@@ -12,8 +12,8 @@ from jackpot.mqtt.client import Broker, Connection, MqttError, Will
 from jackpot.pki import Kind
 from tests.deploy import installed
 from tests.deploy.installed import Mosquitto, Pki
-from tests.patience import patience_s
-from tests.wire.peers import Inbox
+from tests.mqtt.peers import Inbox
+from tests.waiting import patience_s
 
 LINK = "megalink"
 EVERYTHING = [("#", 1)]

@@ -24,7 +24,7 @@ from tests.acceptance.processes import JACKPOT
 from tests.deploy import installed
 from tests.deploy.installed import DEPLOY, Mosquitto
 from tests.deploy.test_broker import ALL_EVENTS, LINK, connected, refused
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 
 class Counted:

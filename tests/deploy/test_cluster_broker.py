@@ -19,8 +19,8 @@ from tests import brokers
 from tests.deploy import installed
 from tests.deploy.installed import DEPLOY, Pki, replaced
 from tests.deploy.test_broker import ALL_EVENTS, LINK, connected, refused
-from tests.patience import patience_s
-from tests.wire.peers import Inbox
+from tests.mqtt.peers import Inbox
+from tests.waiting import patience_s
 
 DOTTED = "UTH.03"
 

@@ -21,8 +21,8 @@ from jackpot.mqtt.client import Connection
 from jackpot.pki import Kind
 from tests.deploy.conftest import Controller, Database
 from tests.deploy.installed import Pki
-from tests.patience import patience_s
-from tests.wire.peers import Inbox
+from tests.mqtt.peers import Inbox
+from tests.waiting import patience_s
 
 LINK, TABLE = "megalink", "UTH-01"
 TOPIC = topics.events(LINK, TABLE)

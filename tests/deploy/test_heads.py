@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jackpot.cli.heads import remarks, told_by
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.ledger.heads import keeping
 from jackpot.ledger.heads.file import HeadsFile, read
 from jackpot.ledger.heads.form import (
@@ -28,8 +29,7 @@ from jackpot.ledger.heads.form import (
 )
 from jackpot.ledger.heads.keeping import keep_heads
 from jackpot.ledger.record import Head
-from jackpot.link.gaming_day import GamingDay
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 KEYS = {fingerprint(KEY.public_key()): KEY.public_key()}

@@ -19,15 +19,15 @@ from tests.deploy.conftest import Controller, Database
 from tests.deploy.installed import Pki
 from tests.deploy.test_heads import AT, KEY, public_key
 from tests.deploy.test_roles_at_work import as_role
-from tests.ledger.scribe import Scribe, scribe_at
+from tests.ledger.ledger_driver import LedgerDriver, scribe_at
+from tests.mqtt.peers import Inbox
 from tests.servers import PostgresProgram
-from tests.wire.peers import Inbox
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
     config: Path
-    scribe: Scribe
+    scribe: LedgerDriver
 
 
 @pytest.fixture

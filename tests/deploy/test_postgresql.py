@@ -22,7 +22,7 @@ from tests.acceptance import processes
 from tests.deploy import installed
 from tests.deploy.installed import DEPLOY
 from tests.deploy.server import ROLES, Server, needs_debians_postgresql, running_server
-from tests.ledger.scribe import scribe_at
+from tests.ledger.ledger_driver import scribe_at
 
 pytestmark = needs_debians_postgresql
 

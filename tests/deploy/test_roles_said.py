@@ -16,7 +16,7 @@ from jackpot.people.roles import Role
 from tests.deploy.conftest import Controller, Database
 from tests.deploy.terminal import INSTALLER, PASSWORD, Terminal
 from tests.deploy.test_roles_at_work import Api
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 LINK = "megalink"
 ADJUSTED = {"type": "balance.adjusted", "reason": "why not", "account": "pool", "amount_cents": 500_000_000}

@@ -19,7 +19,7 @@ from jackpot.pki import Kind
 from tests.deploy.conftest import Controller, Database
 from tests.deploy.installed import DEPLOY, Pki
 from tests.deploy.test_roles_at_work import Api
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 RUNBOOKS = sorted((DEPLOY / "runbooks").glob("*.md"))
 LINK = "megalink"

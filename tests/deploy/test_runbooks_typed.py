@@ -22,11 +22,11 @@ from jackpot.pki import Kind
 from tests.acceptance.processes import Daemon
 from tests.brokers import free_port
 from tests.deploy import installed
-from tests.deploy.house import Office, balance, play, report, table_at, typed, won
 from tests.deploy.installed import DEPLOY
 from tests.deploy.machine import LINK, OTHER_LINK, Failed, Machine, lose, machine
 from tests.deploy.server import needs_debians_postgresql
-from tests.patience import patience_s
+from tests.deploy.site import ConsoleClient, balance, play, report, table_at, typed, won
+from tests.waiting import patience_s
 
 # As long as the waits in here may be, by `patience_s`.
 pytestmark = [needs_debians_postgresql, pytest.mark.timeout(900)]
@@ -53,7 +53,7 @@ async def test_disputed_award(site: Machine) -> None:
         with pytest.raises(Failed, match="suspended"):
             await typed(site, status)
         before = balance(site, LINK, "pool")
-        await Office(site).adjust("pool", 100)
+        await ConsoleClient(site).adjust("pool", 100)
         assert balance(site, LINK, "pool") == before + 1_000_000
         await typed(site, resume)
         await play(table)
@@ -211,7 +211,7 @@ async def test_closing_a_link(site: Machine) -> None:
     for account in ("pool", "reserve"):
         before = [balance(site, link, account) for link in (LINK, OTHER_LINK)]
         moved = before[0] // 10_000
-        await Office(site).adjust(account, moved, to_link=OTHER_LINK)
+        await ConsoleClient(site).adjust(account, moved, to_link=OTHER_LINK)
         after = [balance(site, link, account) for link in (LINK, OTHER_LINK)]
         assert after == [before[0] % 10_000, before[1] + moved * 10_000]
     await typed(site, books)

@@ -17,7 +17,7 @@ from tests.brokers import free_port
 from tests.deploy.installed import DEPLOY, replaced
 from tests.deploy.server import Server, needs_debians_postgresql, running_server
 from tests.deploy.test_files import tool
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 FOLDER = DEPLOY / "prometheus"
 

@@ -17,8 +17,8 @@ from sqlalchemy import make_url, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from jackpot.embedded import EmbeddedBroker, EmbeddedPostgres, place
-from tests.patience import patience_s
 from tests.servers import PostgresProgram, ServerProgram
+from tests.waiting import patience_s
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes its account")
 

@@ -16,9 +16,9 @@ import asyncpg
 from jackpot.ledger.record import Record, chain
 from tests.acceptance.processes import GAMES
 from tests.faults.players import Truth
-from tests.patience import patience_s
 from tests.simulation.auditor import same_result
-from tests.simulation.books import Books
+from tests.simulation.ledger_model import Books
+from tests.waiting import patience_s
 
 MICROS_PER_CENT = 10_000
 ACCOUNTS = ("wagered", "recoverable", "pool", "reserve", "house", "awarded")

@@ -15,8 +15,8 @@ from tests.acceptance.conftest import copy_of, migrated  # noqa: F401 a fixture
 from tests.acceptance.processes import Daemon
 from tests.faults import counts
 from tests.faults.auditor import audit_at
-from tests.faults.nursery import Nursery
 from tests.faults.players import Floor
+from tests.faults.process_pool import ProcessPool
 from tests.faults.witness import Witness
 from tests.servers import PostgresProgram, RestartableBroker
 
@@ -103,7 +103,7 @@ def new_daemon(tmp_path: Path) -> Iterator[NewDaemon]:
 class ForkedDaemon(Daemon):
     """As the launcher's, without the time that its imports take."""
 
-    nursery: Nursery
+    nursery: ProcessPool
 
     def start(self, **more_environment: str) -> None:
         # A notice that a broker lost comes with the next round of them: play to the end waits for it.
@@ -111,14 +111,14 @@ class ForkedDaemon(Daemon):
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    started = Nursery()
+def nursery() -> Iterator[ProcessPool]:
+    started = ProcessPool()
     yield started
     started.close()
 
 
 @pytest.fixture
-def forked_daemon(nursery: Nursery, tmp_path: Path) -> Iterator[NewDaemon]:
+def forked_daemon(nursery: ProcessPool, tmp_path: Path) -> Iterator[NewDaemon]:
     made: list[Daemon] = []
 
     def make(

@@ -15,8 +15,8 @@ from typing import Any
 from jackpot.floor.table import TableController
 from jackpot.mqtt.client import Broker
 from tests.acceptance.processes import GAMES
-from tests.patience import patience_s
 from tests.simulation.cards import MULTIPLIER_MAX, deal
+from tests.waiting import patience_s
 
 UNIT_CENTS = 500
 PATIENCE_S = 90.0

@@ -5,11 +5,11 @@ from pathlib import Path
 import asyncpg
 
 from drivers.emulator import EmulatedPort, emulate
-from tests.drivers.conftest import eventually
 from tests.faults import counts
 from tests.faults.conftest import TABLES, EndsWell, NewDaemon
 from tests.faults.players import playing
-from tests.patience import patience_s
+from tests.signs.conftest import eventually
+from tests.waiting import patience_s
 
 
 def sign(port: Path) -> str:

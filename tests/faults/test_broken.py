@@ -10,8 +10,8 @@ from jackpot.mqtt.client import Broker, Connection, Message
 from tests.acceptance.integrator import ROOT, connected, encoded, event
 from tests.faults.conftest import EndsWell, NewDaemon
 from tests.faults.witness import Witness
-from tests.patience import patience_s
 from tests.proxy import CuttingProxy
+from tests.waiting import patience_s
 
 
 async def test_an_event_we_choke_on_suspends_its_link_alone_and_is_put_aside(

@@ -9,16 +9,16 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.ledger import lease
-from jackpot.link.gaming_day import GamingDay
 from tests.acceptance import processes
 from tests.acceptance.processes import BACK_WITHIN_S, Daemon
 from tests.faults.conftest import LEASE_S, TABLES, EndsWell, NewDaemon
 from tests.faults.faked_time import FakedClock
 from tests.faults.players import playing
 from tests.faults.test_takeovers import leads, start_pair
-from tests.patience import patience_s
 from tests.servers import PostgresProgram
+from tests.waiting import patience_s
 
 HOURS = dt.timedelta(hours=1)
 DAY = GamingDay.of("Asia/Singapore", "06:00")

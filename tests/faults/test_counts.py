@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from tests.acceptance.processes import environment
-from tests.patience import patience_s
 from tests.servers import ROOT
+from tests.waiting import patience_s
 
 ONE = "tests/faults/test_clocks.py::test_the_daemons_clock_jumps"
 

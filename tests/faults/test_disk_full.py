@@ -16,8 +16,8 @@ from tests.acceptance import processes
 from tests.acceptance.integrator import connected
 from tests.faults.conftest import TABLES, EndsWell, NewDaemon
 from tests.faults.players import playing
-from tests.patience import patience_s
 from tests.servers import PostgresProgram
+from tests.waiting import patience_s
 
 MIB = 2**20
 ROOM_MIB = {"tables": 200, "log": 64}

@@ -12,8 +12,8 @@ from tests.faults import counts
 from tests.faults.conftest import TABLES, EndsWell, NewDaemon
 from tests.faults.launcher import POINTS
 from tests.faults.players import PATIENCE_S, playing
-from tests.patience import patience_s
 from tests.servers import PostgresProgram, RestartableBroker
+from tests.waiting import patience_s
 
 pytestmark = pytest.mark.timeout(900)
 

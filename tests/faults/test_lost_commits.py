@@ -15,8 +15,8 @@ from tests.faults import counts
 from tests.faults.conftest import TABLES, EndsWell, NewDaemon
 from tests.faults.players import playing
 from tests.faults.witness import Witness
-from tests.patience import patience_s
 from tests.proxy import Connection, CuttingProxy, Towards
+from tests.waiting import patience_s
 
 
 class Cut(Enum):

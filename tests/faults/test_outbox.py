@@ -8,8 +8,8 @@ from tests.acceptance.integrator import connected, encoded, event
 from tests.faults.conftest import LEASE_S, EndsWell, NewDaemon
 from tests.faults.launcher import POINTS
 from tests.faults.witness import Witness
-from tests.patience import patience_s
 from tests.proxy import CuttingProxy
+from tests.waiting import patience_s
 
 LEFT = {"replied", "acknowledged"}
 """The points after which the answer is on its way."""

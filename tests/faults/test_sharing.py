@@ -8,7 +8,7 @@ from tests.acceptance.integrator import connected
 from tests.acceptance.processes import START_WITHIN_S, Daemon
 from tests.faults.conftest import EndsWell, NewDaemon
 from tests.faults.players import playing
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 TABLES = {"BE-01": "one", "UTH-01": "two", "TCX-01": "three", "BE-02": "four"}
 FLOOR = (

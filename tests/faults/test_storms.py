@@ -9,7 +9,7 @@ from tests.acceptance.integrator import connected
 from tests.acceptance.processes import Daemon
 from tests.faults.conftest import TABLES, EndsWell, NewDaemon
 from tests.faults.players import playing
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 
 async def conflict(url: str, link: str) -> None:

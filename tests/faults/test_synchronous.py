@@ -9,8 +9,8 @@ from tests.acceptance import processes
 from tests.acceptance.integrator import connected, encoded, event
 from tests.faults.conftest import EndsWell, NewDaemon
 from tests.faults.witness import Witness
-from tests.patience import patience_s
 from tests.servers import PostgresProgram
+from tests.waiting import patience_s
 
 
 async def wait_for_standbys(postgres: PostgresProgram, names: str) -> None:

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from jackpot.ledger.connection import create_engine
-from tests.ledger.scribe import intruder, ledger_template, ledger_url, played_template
+from tests.ledger.ledger_driver import intruder, ledger_template, ledger_url, played_template
 
 __all__ = ["engine", "intruder", "ledger_template", "ledger_url", "played_template"]
 

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from jackpot.finance.reconciliation.read_day import reconcile
 from jackpot.link.rounds import Phase
-from tests.ledger.scribe import SINGAPORE, Scribe, scribe_at
+from tests.ledger.ledger_driver import SINGAPORE, LedgerDriver, scribe_at
 
 TABLES = ("UTH-01", "UTH-02", "BE-01")
 STRAIGHT_FLUSH = {"UTH": ("5h 6h", "7h 8h 9h"), "BE": ("5h 6h 7h 8h 9h", "")}
@@ -22,7 +22,7 @@ async def displayed(engine: AsyncEngine, day: dt.date) -> tuple[int, bool]:
     return link.displayed_cents, link.held_by is not None
 
 
-AFTERWARDS: dict[str, Callable[[Scribe], object]] = {
+AFTERWARDS: dict[str, Callable[[LedgerDriver], object]] = {
     "it still stands": lambda scribe: None,
     "it is paid": lambda scribe: scribe.settle("UTH-01"),
     "it is withdrawn": lambda scribe: scribe.withdraw("UTH-01", 1),
@@ -72,7 +72,7 @@ async def test_however_play_goes_every_day_ends_with_what_the_sign_showed(
     assert {day: await displayed(engine, day) for day in shown} == shown
 
 
-def act(scribe: Scribe, choose: random.Random) -> None:
+def act(scribe: LedgerDriver, choose: random.Random) -> None:
     """One thing that can happen at one of the tables, percentage hands far more often than in life."""
     table = choose.choice(TABLES)
     game = table.partition("-")[0]

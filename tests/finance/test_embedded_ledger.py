@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.ledger.scribe import make_schema, scribe_at
+from tests.ledger.ledger_driver import make_schema, scribe_at
 from tests.servers import ROOT, PostgresProgram
 
 

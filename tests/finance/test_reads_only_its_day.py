@@ -11,7 +11,7 @@ from sqlalchemy import event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from jackpot.finance.reconciliation.read_day import reconcile
-from tests.ledger.scribe import SINGAPORE, Scribe, play_every_kind, scribe_at
+from tests.ledger.ledger_driver import SINGAPORE, LedgerDriver, play_every_kind, scribe_at
 
 PAST = 60_000
 """Events before the day, each with a journal and an entry, and an award for every tenth."""
@@ -87,7 +87,7 @@ async def with_a_past(intruder: asyncpg.Connection) -> None:
     await intruder.execute(MAKE_A_PAST.replace(":past", str(PAST)))
 
 
-async def play_a_day(scribe: Scribe) -> None:
+async def play_a_day(scribe: LedgerDriver) -> None:
     play_every_kind(scribe)
     scribe.report_all()
     await scribe.commit()
@@ -96,7 +96,7 @@ async def play_a_day(scribe: Scribe) -> None:
     await scribe.commit()
 
 
-def play_the_day_after(scribe: Scribe) -> None:
+def play_the_day_after(scribe: LedgerDriver) -> None:
     """The day after must not be read either."""
     for _ in range(200):
         scribe.deal("UTH-02", {1: 1})

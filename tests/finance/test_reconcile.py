@@ -12,14 +12,14 @@ from jackpot.finance.reconciliation.read_day import reconcile
 from jackpot.link.commands import BalanceAdjusted
 from jackpot.link.money import Balances, Kind
 from jackpot.rules.megalink import Rank
-from tests.ledger.scribe import NOON, SINGAPORE, Scribe, play_every_kind, scribe_at
+from tests.ledger.ledger_driver import NOON, SINGAPORE, LedgerDriver, play_every_kind, scribe_at
 
 TABLES = ("UTH-01", "UTH-02", "BE-01", "TCX-01")
 DAY = dt.date(2026, 11, 16)
 
 
 @pytest.fixture
-async def scribe(ledger_url: str) -> AsyncIterator[Scribe]:
+async def scribe(ledger_url: str) -> AsyncIterator[LedgerDriver]:
     async with scribe_at(ledger_url, *TABLES) as scribe:
         yield scribe
 
@@ -40,7 +40,7 @@ def postings(link: LinkDay, kind: Kind) -> Balances:
     return next(move.postings for move in link.movements if move.kind is kind)
 
 
-async def test_a_day_with_every_kind_of_event_reconciles_to_zero(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_a_day_with_every_kind_of_event_reconciles_to_zero(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     play_every_kind(scribe)
     scribe.report_all()
     await scribe.commit()
@@ -69,7 +69,7 @@ async def test_a_day_with_every_kind_of_event_reconciles_to_zero(scribe: Scribe,
     assert [changed.version for changed in link.parameters] == [1, 2]
 
 
-async def test_wagers_are_counted_by_table_and_multiplier(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_wagers_are_counted_by_table_and_multiplier(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     scribe.deal("UTH-01", {1: 5, 2: 3, 3: 3})
     scribe.return_wager("UTH-01", 2)
     scribe.deal("BE-01", {1: 1, 2: 1})
@@ -82,7 +82,7 @@ async def test_wagers_are_counted_by_table_and_multiplier(scribe: Scribe, engine
     assert ours(day, "UTH-01") == Counters(wagers=2, wagered_cents=4000)
 
 
-async def test_a_reset_names_who_funded_it(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_a_reset_names_who_funded_it(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     scribe.adjust("reserve", 3_000_000)
     scribe.deal("UTH-01")
     scribe.enter("UTH-01", 1, "Ah Kh", "Qh Jh Th")
@@ -95,7 +95,7 @@ async def test_a_reset_names_who_funded_it(scribe: Scribe, engine: AsyncEngine) 
     assert reset.reserve_micros + reset.house_micros == 10**11
 
 
-async def test_an_adjustment_names_who_asked_and_who_approved(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_an_adjustment_names_who_asked_and_who_approved(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     scribe.command(
         BalanceAdjusted(
             id="a", by="ann", approved_by="bob", reason="meter fault 4711", account="pool", amount_cents=-123
@@ -107,7 +107,7 @@ async def test_an_adjustment_names_who_asked_and_who_approved(scribe: Scribe, en
     assert (adjustment.by, adjustment.approved_by, adjustment.reason) == ("ann", "bob", "meter fault 4711")
 
 
-async def test_each_day_opens_where_the_last_one_closed(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_each_day_opens_where_the_last_one_closed(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     scribe.deal("UTH-01", {1: 5})
     scribe.settle("UTH-01")
     scribe.report_all()
@@ -128,7 +128,7 @@ async def test_each_day_opens_where_the_last_one_closed(scribe: Scribe, engine: 
     assert last.balanced
 
 
-async def test_days_before_the_link_and_days_to_come_are_empty(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_days_before_the_link_and_days_to_come_are_empty(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     before, after = await books(engine, DAY - dt.timedelta(days=1)), await books(engine, DAY + dt.timedelta(days=1))
     assert (of(before).opening, of(before).closing) == (Balances(), Balances())
     assert (of(after).opening, of(after).closing) == (scribe.balances, scribe.balances)
@@ -137,7 +137,7 @@ async def test_days_before_the_link_and_days_to_come_are_empty(scribe: Scribe, e
 
 
 async def test_a_wager_closed_on_one_day_and_returned_on_the_next_goes_back_on_the_next(
-    scribe: Scribe, engine: AsyncEngine
+    scribe: LedgerDriver, engine: AsyncEngine
 ) -> None:
     scribe.deal("UTH-01", {1: 5, 2: 1})
     scribe.report_all()
@@ -154,7 +154,7 @@ async def test_a_wager_closed_on_one_day_and_returned_on_the_next_goes_back_on_t
     assert second.balanced
 
 
-async def test_an_award_belongs_to_the_day_in_which_it_is_made(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_an_award_belongs_to_the_day_in_which_it_is_made(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     scribe.deal("UTH-01")
     scribe.deal("UTH-02")
     scribe.enter("UTH-01", 1, "Ah Kh", "Qh Jh Th")
@@ -177,7 +177,7 @@ async def test_an_award_belongs_to_the_day_in_which_it_is_made(scribe: Scribe, e
     assert of(first).unpaid == ()
 
 
-async def test_a_table_with_play_and_no_report_does_not_balance(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_a_table_with_play_and_no_report_does_not_balance(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     scribe.deal("UTH-01")
     scribe.report("BE-01")
     await scribe.commit()
@@ -186,7 +186,7 @@ async def test_a_table_with_play_and_no_report_does_not_balance(scribe: Scribe, 
     assert {table.table: table.balanced for table in day.tables} == dict.fromkeys(TABLES, True) | {"UTH-01": False}
 
 
-async def test_play_that_was_given_back_is_play(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_play_that_was_given_back_is_play(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     scribe.deal("UTH-01")
     scribe.void("UTH-01")
     await scribe.commit()
@@ -203,7 +203,7 @@ async def test_play_that_was_given_back_is_play(scribe: Scribe, engine: AsyncEng
     ],
 )
 async def test_a_wrong_table_meter_is_named(
-    scribe: Scribe, engine: AsyncEngine, counter: str, difference: int, named: str
+    scribe: LedgerDriver, engine: AsyncEngine, counter: str, difference: int, named: str
 ) -> None:
     scribe.deal("UTH-01", {1: 1, 2: 5})
     scribe.enter("UTH-01", 1, "2c 3d", "4h 5s 6c")
@@ -214,13 +214,13 @@ async def test_a_wrong_table_meter_is_named(
     assert (await books(engine)).problems == (named,)
 
 
-async def test_meters_of_a_table_that_did_not_play_are_a_variance(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_meters_of_a_table_that_did_not_play_are_a_variance(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     scribe.report("UTH-02", wagers=1, wagered_cents=500)
     await scribe.commit()
     assert len((await books(engine)).problems) == 2
 
 
-async def test_the_last_report_counts_also_if_it_comes_the_day_after(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_the_last_report_counts_also_if_it_comes_the_day_after(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     scribe.deal("UTH-01")
     scribe.report("UTH-01", wagers=9)
     await scribe.commit()
@@ -246,7 +246,7 @@ async def test_a_table_that_changes_its_link_is_counted_once(ledger_url: str, en
     assert day.balanced
 
 
-async def test_a_table_whose_clock_is_far_off_is_noted(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_a_table_whose_clock_is_far_off_is_noted(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     scribe.deal("UTH-01")
     scribe.open("UTH-02")
     scribe.wager("UTH-02", 1)
@@ -260,7 +260,7 @@ async def test_a_table_whose_clock_is_far_off_is_noted(scribe: Scribe, engine: A
 
 
 async def test_a_missing_end_of_a_day_is_named_on_both_days_it_may_belong_to(
-    scribe: Scribe, engine: AsyncEngine, intruder: asyncpg.Connection
+    scribe: LedgerDriver, engine: AsyncEngine, intruder: asyncpg.Connection
 ) -> None:
     scribe.deal("UTH-01")
     await scribe.commit()

@@ -17,13 +17,13 @@ from jackpot.cli.reconcile import command
 from jackpot.ledger.heads.file import HeadsFile
 from jackpot.ledger.heads.form import load_key, new_key, signature_of
 from tests.finance.terminal import Ended, at_terminal, write_config
-from tests.ledger.scribe import NOON, Scribe, scribe_at
+from tests.ledger.ledger_driver import NOON, LedgerDriver, scribe_at
 
 DAY = NOON.date()
 
 
 @pytest.fixture
-async def scribe(ledger_url: str) -> AsyncIterator[Scribe]:
+async def scribe(ledger_url: str) -> AsyncIterator[LedgerDriver]:
     """Two days are played; the first is asked about."""
     async with scribe_at(ledger_url, "UTH-01") as scribe:
         scribe.deal("UTH-01", {1: 1})
@@ -52,7 +52,7 @@ async def reconciled(config: Path, *options: str | Path) -> Ended:
     return ended
 
 
-async def test_in_every_form(scribe: Scribe, config: Path, file: HeadsFile, tmp_path: Path) -> None:
+async def test_in_every_form(scribe: LedgerDriver, config: Path, file: HeadsFile, tmp_path: Path) -> None:
     closing = scribe._head
     scribe.pass_time(days=1)
     scribe.deal("UTH-01", {1: 1})
@@ -86,7 +86,9 @@ async def test_in_every_form(scribe: Scribe, config: Path, file: HeadsFile, tmp_
     assert signed in words
 
 
-async def test_the_daemons_own_file_is_asked_without_being_named(scribe: Scribe, config: Path, file: HeadsFile) -> None:
+async def test_the_daemons_own_file_is_asked_without_being_named(
+    scribe: LedgerDriver, config: Path, file: HeadsFile
+) -> None:
     folder = file.path.parent
     config.write_text(config.read_text() + f'[heads]\nfile = "{file.path}"\nkey_file = "{folder}/heads.key"\n')
     (link,) = json.loads((await reconciled(config, "-o", "json")).stdout)["links"]
@@ -98,7 +100,7 @@ async def test_the_daemons_own_file_is_asked_without_being_named(scribe: Scribe,
     assert link["head"]["signature"] == signed
 
 
-async def test_a_head_of_another_chain_is_not_this_days(scribe: Scribe, config: Path, file: HeadsFile) -> None:
+async def test_a_head_of_another_chain_is_not_this_days(scribe: LedgerDriver, config: Path, file: HeadsFile) -> None:
     other = replace(scribe._head, chain=b"another")
     file.keep("megalink", other, NOON, DAY)
     heads = ("--heads", file.path, "--heads-key", file.path.with_name("heads.pub"))

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from jackpot.finance.reconciliation.read_day import reconcile
-from tests.ledger.scribe import SINGAPORE
+from tests.ledger.ledger_driver import SINGAPORE
 from tests.servers import PostgresProgram
 
 DAY = dt.date(2026, 11, 16)

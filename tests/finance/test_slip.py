@@ -17,18 +17,18 @@ from jackpot.finance.slips.as_text import as_text
 from jackpot.finance.slips.data import Slip, arithmetic, problems
 from jackpot.finance.slips.reading import read_slip
 from tests.finance.terminal import at_terminal, write_config
-from tests.ledger.scribe import Scribe, play_every_kind, scribe_at
+from tests.ledger.ledger_driver import LedgerDriver, play_every_kind, scribe_at
 
 TABLES = ("UTH-01", "UTH-02", "BE-01", "TCX-01")
 
 
 @pytest.fixture
-async def scribe(ledger_url: str) -> AsyncIterator[Scribe]:
+async def scribe(ledger_url: str) -> AsyncIterator[LedgerDriver]:
     async with scribe_at(ledger_url, *TABLES) as scribe:
         yield scribe
 
 
-async def slips(scribe: Scribe, engine: AsyncEngine) -> list[Slip]:
+async def slips(scribe: LedgerDriver, engine: AsyncEngine) -> list[Slip]:
     """Of every award so far, each written to JSON and read back."""
     await scribe.commit()
     async with engine.connect() as connection:
@@ -36,14 +36,14 @@ async def slips(scribe: Scribe, engine: AsyncEngine) -> list[Slip]:
     return [msgspec.json.decode(msgspec.json.encode(slip), type=Slip) for slip in found]
 
 
-def two_straight_flushes(scribe: Scribe) -> None:
+def two_straight_flushes(scribe: LedgerDriver) -> None:
     scribe.deal("UTH-01", {1: 1, 2: 5})
     scribe.enter("UTH-01", 1, "5h 6h", "7h 8h 9h")
     scribe.enter("UTH-01", 2, "Th Jh", "9h 8h 7h")
     scribe.settle("UTH-01")
 
 
-def everything_in_one_round(scribe: Scribe) -> None:
+def everything_in_one_round(scribe: LedgerDriver) -> None:
     scribe.deal("BE-01", {1: 1, 2: 1, 3: 1, 4: 1, 5: 1})
     for position, cards in enumerate(
         ("As Ks Qs Js Ts", "5h 6h 7h 8h 9h", "5c 6c 7c 8c 9c", "Ad Kd Qd Jd Td", "2c 2d 2h 2s 3c"), start=1
@@ -52,21 +52,21 @@ def everything_in_one_round(scribe: Scribe) -> None:
     scribe.settle("BE-01")
 
 
-def freed_by_a_void(scribe: Scribe) -> None:
+def freed_by_a_void(scribe: LedgerDriver) -> None:
     scribe.deal("UTH-01")
     scribe.enter("UTH-01", 1, "Ah Kh", "Qh Jh Th")
     two_tables_wait(scribe)
     scribe.void("UTH-01")
 
 
-def freed_by_a_pit_manager(scribe: Scribe) -> None:
+def freed_by_a_pit_manager(scribe: LedgerDriver) -> None:
     scribe.deal("UTH-01")
     scribe.enter("UTH-01", 1, "Ah Kh", "Qh Jh Th")
     two_tables_wait(scribe)
     scribe.conclude("UTH-01", "settled")
 
 
-def two_tables_wait(scribe: Scribe) -> None:
+def two_tables_wait(scribe: LedgerDriver) -> None:
     scribe.deal("UTH-02", {1: 3})
     scribe.enter("UTH-02", 1, "5h 6h", "7h 8h 9h")
     scribe.deal("BE-01", {1: 1})
@@ -75,13 +75,13 @@ def two_tables_wait(scribe: Scribe) -> None:
     scribe.conclude("UTH-02", "settled")
 
 
-def new_parameters_with_the_win(scribe: Scribe) -> None:
+def new_parameters_with_the_win(scribe: LedgerDriver) -> None:
     scribe.change_parameters("next_win", reset_cents=12_345_678, unit_cents=700)
     everything_in_one_round(scribe)
     everything_in_one_round(scribe)
 
 
-def the_unit_changed_since_the_wager(scribe: Scribe) -> None:
+def the_unit_changed_since_the_wager(scribe: LedgerDriver) -> None:
     scribe.deal("UTH-01", {1: 2, 2: 3, 3: 1})
     scribe.change_parameters("at_once", unit_cents=1_000)
     scribe.enter("UTH-01", 1, "5h 6h", "7h 8h 9h")
@@ -89,7 +89,7 @@ def the_unit_changed_since_the_wager(scribe: Scribe) -> None:
     scribe.settle("UTH-01")
 
 
-SCENES: dict[str, Callable[[Scribe], None]] = {
+SCENES: dict[str, Callable[[LedgerDriver], None]] = {
     "every kind": play_every_kind,
     "two Straight Flushes": two_straight_flushes,
     "everything in one round": everything_in_one_round,
@@ -102,7 +102,7 @@ SCENES: dict[str, Callable[[Scribe], None]] = {
 
 @pytest.mark.parametrize("scene", SCENES)
 @pytest.mark.parametrize("reading", ["successive", "reset_amount"])
-async def test_every_slip_works_out(scribe: Scribe, engine: AsyncEngine, scene: str, reading: str) -> None:
+async def test_every_slip_works_out(scribe: LedgerDriver, engine: AsyncEngine, scene: str, reading: str) -> None:
     scribe.change_parameters("at_once", shared_straight_flush=reading)
     SCENES[scene](scribe)
     found = await slips(scribe, engine)
@@ -114,7 +114,7 @@ async def test_every_slip_works_out(scribe: Scribe, engine: AsyncEngine, scene: 
         assert f"{award.amount_cents // 100:,}.{award.amount_cents % 100:02d}" in last
 
 
-async def test_the_stake_is_as_it_was_placed(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_the_stake_is_as_it_was_placed(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     the_unit_changed_since_the_wager(scribe)
     fixed, share = sorted(await slips(scribe, engine), key=lambda slip: -slip.winner.multiplier)
     assert [(slip.winner.multiplier, slip.winner.stake_cents) for slip in (fixed, share)] == [(3, 1_500), (2, 1_000)]
@@ -122,7 +122,7 @@ async def test_the_stake_is_as_it_was_placed(scribe: Scribe, engine: AsyncEngine
     assert "2 x 5.00 SGD" in as_text(share)
 
 
-async def test_it_names_who_confirmed_and_what_it_waited_for(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_it_names_who_confirmed_and_what_it_waited_for(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     freed_by_a_pit_manager(scribe)
     royal, behind, last = await slips(scribe, engine)
     assert (royal.confirmed.by, royal.confirmed.reason) == ("pit manager", "the table does not answer")
@@ -138,7 +138,7 @@ async def test_it_names_who_confirmed_and_what_it_waited_for(scribe: Scribe, eng
     ]
 
 
-async def test_the_arithmetic_reads_as_it_is_done_by_hand(scribe: Scribe, engine: AsyncEngine) -> None:
+async def test_the_arithmetic_reads_as_it_is_done_by_hand(scribe: LedgerDriver, engine: AsyncEngine) -> None:
     scribe.deal("BE-01", {1: 1, 2: 1, 3: 1})
     scribe.display(48_000_001)
     scribe.enter("BE-01", 1, "As Ks Qs Js Ts")
@@ -207,7 +207,7 @@ def changed(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     ],
 )
 async def test_a_slip_that_was_changed_does_not_work_out(
-    scribe: Scribe, engine: AsyncEngine, path: str, value: Any
+    scribe: LedgerDriver, engine: AsyncEngine, path: str, value: Any
 ) -> None:
     two_straight_flushes(scribe)
     true, _ = await slips(scribe, engine)
@@ -215,7 +215,7 @@ async def test_a_slip_that_was_changed_does_not_work_out(
     assert problems(msgspec.convert(forged, Slip)) != []
 
 
-async def test_at_the_terminal(scribe: Scribe, ledger_url: str, tmp_path: Path) -> None:
+async def test_at_the_terminal(scribe: LedgerDriver, ledger_url: str, tmp_path: Path) -> None:
     two_straight_flushes(scribe)
     await scribe.commit()
     config = write_config(tmp_path, ledger_url)
@@ -240,7 +240,7 @@ async def test_at_the_terminal(scribe: Scribe, ledger_url: str, tmp_path: Path) 
     )
 
 
-async def test_on_paper(scribe: Scribe, ledger_url: str, tmp_path: Path) -> None:
+async def test_on_paper(scribe: LedgerDriver, ledger_url: str, tmp_path: Path) -> None:
     play_every_kind(scribe)
     await scribe.commit()
     config, out = write_config(tmp_path, ledger_url), tmp_path / "slip.pdf"
@@ -260,7 +260,7 @@ async def test_on_paper(scribe: Scribe, ledger_url: str, tmp_path: Path) -> None
 
 
 async def test_bad_use_is_one_line(
-    scribe: Scribe, ledger_url: str, tmp_path: Path, intruder: asyncpg.Connection
+    scribe: LedgerDriver, ledger_url: str, tmp_path: Path, intruder: asyncpg.Connection
 ) -> None:
     two_straight_flushes(scribe)
     await scribe.commit()

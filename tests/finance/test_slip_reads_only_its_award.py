@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from jackpot.finance.slips.reading import read_slip
 from tests.finance.test_reads_only_its_day import nodes, plans, rows_read, statements_of
-from tests.ledger.scribe import scribe_at
+from tests.ledger.ledger_driver import scribe_at
 
 MAKE_A_FUTURE = """
 INSERT INTO events SELECT 'megalink', n + :n, 'new-' || n, 'BE-01', :seq + n, 'round.settled', 'new-' || n / 10,

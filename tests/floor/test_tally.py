@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.errors import UserError
 from jackpot.floor.tally import Counters, Tally
-from jackpot.link.gaming_day import GamingDay
 
 DAY = GamingDay.of("Asia/Singapore", "06:00")
 MORNING = dt.datetime(2026, 11, 16, 2, 0, tzinfo=dt.UTC)

@@ -17,9 +17,9 @@ from jackpot.ledger.heads.form import Acceptance
 from jackpot.ledger.record import Head
 from jackpot.ledger.seal import UNSEALED
 from jackpot.link.commands import LinkResumed
-from tests.ledger.desks import desk_at
-from tests.ledger.scribe import NOON, SINGAPORE, scribe_at
-from tests.patience import patience_s
+from tests.ledger.ledger_driver import NOON, SINGAPORE, scribe_at
+from tests.ledger.processors import desk_at
+from tests.waiting import patience_s
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 

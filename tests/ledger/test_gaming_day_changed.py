@@ -5,12 +5,12 @@ import datetime as dt
 import asyncpg
 
 from jackpot.cli.verify import LANGUAGE
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.finance.reconciliation.read_day import reconcile
 from jackpot.ledger.connection import connect_writer, create_engine
 from jackpot.ledger.verify import verify
-from jackpot.link.gaming_day import GamingDay
-from tests.ledger.desks import Counter, desk_at
-from tests.ledger.scribe import NOON, SINGAPORE
+from tests.ledger.ledger_driver import NOON, SINGAPORE
+from tests.ledger.processors import Counter, desk_at
 
 HONOLULU = GamingDay.of("Pacific/Honolulu", "12:00")
 TABLE = {"id": "UTH-01", "game": "ultimate-texas-holdem", "positions": 7}

@@ -4,7 +4,7 @@ import asyncio
 
 from jackpot.daemon.batch_attempt import PendingCommand
 from jackpot.link.commands import ADJUSTMENT_CENTS_MAX, BalanceAdjusted, LinkResumed
-from tests.ledger.desks import desk_at
+from tests.ledger.processors import desk_at
 
 TABLE = {"id": "UTH-01", "game": "ultimate-texas-holdem", "positions": 7}
 

@@ -14,7 +14,7 @@ from jackpot.ledger.errors import TransactionConflictError
 from jackpot.ledger.store import Store
 from jackpot.ledger.verify import verify
 from jackpot.link.commands import LinkSuspended
-from tests.ledger.desks import Counter, desk_at
+from tests.ledger.processors import Counter, desk_at
 from tests.logged import logged_by
 
 TABLE = "UTH-01"

@@ -11,13 +11,13 @@ from jackpot.ledger import verify as module
 from jackpot.ledger.connection import connect_writer
 from jackpot.ledger.record import THE_BEGINNING
 from jackpot.ledger.verify import Verified, links_in, verify
-from tests.ledger.scribe import Scribe, play_every_kind, scribe_at
+from tests.ledger.ledger_driver import LedgerDriver, play_every_kind, scribe_at
 
 TABLES = ("UTH-01", "UTH-02", "BE-01", "TCX-01")
 
 
 @pytest.fixture
-async def scribe(ledger_url: str) -> AsyncIterator[Scribe]:
+async def scribe(ledger_url: str) -> AsyncIterator[LedgerDriver]:
     """A ledger in which everything has happened once."""
     async with scribe_at(ledger_url, *TABLES) as scribe:
         play_every_kind(scribe)
@@ -32,7 +32,7 @@ async def reader(ledger_url: str) -> AsyncIterator[asyncpg.Connection]:
     await connection.close()
 
 
-async def test_an_untouched_ledger_verifies(scribe: Scribe, reader: asyncpg.Connection) -> None:
+async def test_an_untouched_ledger_verifies(scribe: LedgerDriver, reader: asyncpg.Connection) -> None:
     verified = await verify(reader, "megalink", LANGUAGE)
     assert verified.n == scribe.n
     assert verified.counts["awards"] == len(scribe.awards) == 5
@@ -43,7 +43,7 @@ async def test_an_untouched_ledger_verifies(scribe: Scribe, reader: asyncpg.Conn
 
 @pytest.mark.parametrize("chunk", [1, 2, 7, 13])
 async def test_it_does_not_matter_how_the_events_fall_into_chunks(
-    scribe: Scribe, reader: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch, chunk: int
+    scribe: LedgerDriver, reader: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
     monkeypatch.setattr(module, "CHUNK", chunk)
     assert (await verify(reader, "megalink", LANGUAGE)).n == scribe.n
@@ -55,7 +55,7 @@ async def test_a_link_without_events_verifies(ledger_url: str, reader: asyncpg.C
     assert await verify(reader, "quiet", LANGUAGE) == Verified("quiet", 0, b"", THE_BEGINNING, {})
 
 
-async def test_a_ledger_verifies_while_it_is_written(scribe: Scribe, reader: asyncpg.Connection) -> None:
+async def test_a_ledger_verifies_while_it_is_written(scribe: LedgerDriver, reader: asyncpg.Connection) -> None:
     async def play_on() -> None:
         for _ in range(30):
             scribe.deal("UTH-02", {1: 1})

@@ -11,11 +11,11 @@ import pytest
 from jackpot.cli.verify import command
 from tests.finance.terminal import at_terminal, write_config
 from tests.ledger.agreed import agree_on_all
-from tests.ledger.scribe import Scribe, play_every_kind, scribe_at
+from tests.ledger.ledger_driver import LedgerDriver, play_every_kind, scribe_at
 
 
 @pytest.fixture
-async def scribe(ledger_url: str) -> AsyncIterator[Scribe]:
+async def scribe(ledger_url: str) -> AsyncIterator[LedgerDriver]:
     async with scribe_at(ledger_url, "UTH-01", "UTH-02", "BE-01", "TCX-01") as scribe:
         play_every_kind(scribe)
         await scribe.commit()
@@ -30,13 +30,13 @@ def config(tmp_path: Path, ledger_url: str) -> Path:
     return write_config(tmp_path, ledger_url)
 
 
-async def test_a_ledger_that_holds(scribe: Scribe, config: Path) -> None:
+async def test_a_ledger_that_holds(scribe: LedgerDriver, config: Path) -> None:
     ended = await at_terminal(command, "--config", config)
     assert ended.exit_code == 0
     assert f"head megalink:{scribe.n}:{scribe.chain.hex()}" in ended.stdout.decode()
 
 
-async def test_as_json_and_with_a_head_that_was_kept(scribe: Scribe, config: Path) -> None:
+async def test_as_json_and_with_a_head_that_was_kept(scribe: LedgerDriver, config: Path) -> None:
     ended = await at_terminal(command, "--config", config, "-o", "json")
     document = json.loads(ended.stdout)
     assert document["verified"] is True
@@ -49,7 +49,9 @@ async def test_as_json_and_with_a_head_that_was_kept(scribe: Scribe, config: Pat
     assert (forged.exit_code, "not the one that was kept" in forged.message) == (1, True)
 
 
-async def test_a_break_ends_with_1_and_is_named(scribe: Scribe, config: Path, intruder: asyncpg.Connection) -> None:
+async def test_a_break_ends_with_1_and_is_named(
+    scribe: LedgerDriver, config: Path, intruder: asyncpg.Connection
+) -> None:
     await intruder.execute("DELETE FROM events WHERE n = 12")
     ended = await at_terminal(command, "--config", config, "-o", "json")
     assert ended.exit_code == 1
@@ -59,7 +61,7 @@ async def test_a_break_ends_with_1_and_is_named(scribe: Scribe, config: Path, in
     assert found["break"] == {"link": "megalink", "n": 12, "what": "it is missing; after event 11 comes 13"}
 
 
-async def test_money_that_no_two_people_have_agreed_on_is_a_break(scribe: Scribe, config: Path) -> None:
+async def test_money_that_no_two_people_have_agreed_on_is_a_break(scribe: LedgerDriver, config: Path) -> None:
     """Whoever has the settling role alone writes a good ledger, but makes nobody approve it."""
     scribe.adjust("pool", 100)
     await scribe.commit()
@@ -70,7 +72,7 @@ async def test_money_that_no_two_people_have_agreed_on_is_a_break(scribe: Scribe
 
 
 async def test_an_event_that_was_moved_to_another_gaming_day_is_a_break(
-    scribe: Scribe, config: Path, intruder: asyncpg.Connection
+    scribe: LedgerDriver, config: Path, intruder: asyncpg.Connection
 ) -> None:
     """The last one is a refusal: no other row lies on its day."""
     day = await intruder.fetchval("SELECT day FROM events WHERE n = $1", scribe.n)
@@ -82,7 +84,7 @@ async def test_an_event_that_was_moved_to_another_gaming_day_is_a_break(
 
 
 async def test_a_gaming_day_that_begins_at_another_hour_now_is_no_break_and_is_told(
-    scribe: Scribe, config: Path
+    scribe: LedgerDriver, config: Path
 ) -> None:
     config.write_text(config.read_text() + '[gaming_day]\nstarts_at = "23:59"\n')
     ended = await at_terminal(command, "--config", config)
@@ -93,7 +95,7 @@ async def test_a_gaming_day_that_begins_at_another_hour_now_is_no_break_and_is_t
     assert said in ended.stdout.decode().replace("\n", " ")
 
 
-async def test_bad_use_is_one_line(scribe: Scribe, config: Path) -> None:
+async def test_bad_use_is_one_line(scribe: LedgerDriver, config: Path) -> None:
     for arguments, message in (
         ((), "name the ledger's configuration with --config FILE"),
         (("--config", config, "--link", "nolink"), "link 'nolink' is not in the ledger; the links are megalink"),

@@ -16,7 +16,7 @@ from jackpot.link.commands import (
 )
 from jackpot.link.money import Balances
 from jackpot.link.parameters import Reading
-from tests.link.pit import Pit, of_the_examples
+from tests.link.link_driver import LinkDriver, of_the_examples
 
 ROYAL = "As Ks Qs Js Ts"
 FLUSH_S, FLUSH_H = "9s 8s 7s 6s 5s", "9h 8h 7h 6h 5h"
@@ -27,7 +27,7 @@ def concluded(table: str, round_: str, outcome: Any) -> RoundConcluded:
     return RoundConcluded(id="c", by="pit manager", reason="left behind", table=table, round=round_, outcome=outcome)
 
 
-def suspend(pit: Pit) -> None:
+def suspend(pit: LinkDriver) -> None:
     pit.command(LinkSuspended(id="s", by="manager", reason="audit"))
 
 
@@ -47,7 +47,7 @@ def test_not_possible_leaves_the_state_untouched() -> None:
 
 
 def test_a_new_link_starts_at_the_reset_amount_funded_by_the_house() -> None:
-    pit = Pit("BE-01", reset_cents=10_000_000)
+    pit = LinkDriver("BE-01", reset_cents=10_000_000)
     assert pit.balances == Balances(pool=10_000_000 * 10_000, house=-10_000_000 * 10_000)
     assert pit.state.parameters_version == 1
 
@@ -79,8 +79,8 @@ def test_a_link_is_opened_once_whoever_asks() -> None:
 )
 def test_parameters_that_cannot_work_are_refused_by_name(parameters: dict[str, Any], names: str) -> None:
     with pytest.raises(CommandRefusedError, match=names):
-        Pit("BE-01", **parameters)
-    pit = Pit("BE-01")
+        LinkDriver("BE-01", **parameters)
+    pit = LinkDriver("BE-01")
     with pytest.raises(CommandRefusedError, match="currency" if "currency" in parameters else names):
         pit.change_parameters("next_win", **parameters)
 
@@ -110,7 +110,7 @@ def test_while_suspended_every_new_event_but_award_paid_is_refused_and_its_seq_s
 # Tables.
 
 
-def configure(pit: Pit, *tables: dict[str, Any]) -> None:
+def configure(pit: LinkDriver, *tables: dict[str, Any]) -> None:
     pit.command(TablesConfigured(id="t", by="controller", reason="tables of the configuration", tables=list(tables)))
 
 
@@ -279,7 +279,7 @@ def test_the_pool_is_not_adjusted_while_a_claim_waits_to_be_paid_from_it() -> No
 # A manager concludes a round.
 
 
-def left_behind() -> Pit:
+def left_behind() -> LinkDriver:
     """BE-01 entered a Royal and fell silent; BE-02 waits behind it."""
     pit = of_the_examples("BE-01", "BE-02")
     pit.open("BE-01", "left")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from jackpot.link.changes import Accepted
-from tests.link.pit import Pit, of_the_examples
+from tests.link.link_driver import LinkDriver, of_the_examples
 
 ONE = 125  # cents that one wager of one unit adds to the pool
 
@@ -18,17 +18,17 @@ NOTHING = "2c 4d 6h Jd Tc"
 
 
 @pytest.fixture
-def pit() -> Pit:
+def pit() -> LinkDriver:
     return of_the_examples("BE-01", "BE-02", "BE-03", "BE-04", "UTH-01")
 
 
-def contribute(pit: Pit, wagers: int = 1) -> None:
+def contribute(pit: LinkDriver, wagers: int = 1) -> None:
     """A round of another table that closes and is settled without a winner."""
     pit.deal("UTH-01", dict.fromkeys(range(1, wagers + 1), 1))
     pit.settle("UTH-01")
 
 
-def deal_all(pit: Pit, *tables: str, displayed: int, positions: int = 2) -> None:
+def deal_all(pit: LinkDriver, *tables: str, displayed: int, positions: int = 2) -> None:
     for table in tables:
         pit.deal(table, dict.fromkeys(range(1, positions + 1), 1))
     pit.display(displayed)
@@ -38,7 +38,7 @@ def deal_all(pit: Pit, *tables: str, displayed: int, positions: int = 2) -> None
 
 
 @pytest.mark.parametrize(("cards", "expected"), [(ROYAL, 48_000_000), (STRAIGHT_FLUSH, 4_800_000)])
-def test_d5_contributions_after_the_entry_feed_the_next_jackpot(pit: Pit, cards: str, expected: int) -> None:
+def test_d5_contributions_after_the_entry_feed_the_next_jackpot(pit: LinkDriver, cards: str, expected: int) -> None:
     deal_all(pit, "BE-01", displayed=48_000_000)
     pit.enter("BE-01", 1, cards)
     contribute(pit, 7)
@@ -48,7 +48,7 @@ def test_d5_contributions_after_the_entry_feed_the_next_jackpot(pit: Pit, cards:
     assert pit.pool_cents == left + 7 * ONE
 
 
-def test_d5_the_rounds_first_percentage_hand_fixes_the_base_for_all_of_them(pit: Pit) -> None:
+def test_d5_the_rounds_first_percentage_hand_fixes_the_base_for_all_of_them(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", displayed=48_000_000)
     pit.enter("BE-01", 1, STRAIGHT_FLUSH)
     contribute(pit, 4)
@@ -61,7 +61,7 @@ def test_d5_the_rounds_first_percentage_hand_fixes_the_base_for_all_of_them(pit:
 
 
 @pytest.mark.parametrize("other", [FULL_HOUSE, FLUSH, NOTHING])
-def test_d5_a_hand_that_is_not_paid_by_percentage_fixes_no_base(pit: Pit, other: str) -> None:
+def test_d5_a_hand_that_is_not_paid_by_percentage_fixes_no_base(pit: LinkDriver, other: str) -> None:
     deal_all(pit, "BE-01", displayed=48_000_000)
     pit.enter("BE-01", 1, other)
     assert pit.pending == []
@@ -70,7 +70,7 @@ def test_d5_a_hand_that_is_not_paid_by_percentage_fixes_no_base(pit: Pit, other:
     assert pit.pending == [("BE-01", 48_000_000 + 4 * ONE)]
 
 
-def test_d5_a_hand_entered_again_gets_a_new_number_and_a_new_base(pit: Pit) -> None:
+def test_d5_a_hand_entered_again_gets_a_new_number_and_a_new_base(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", displayed=48_000_000)
     assert pit.enter("BE-01", 1, STRAIGHT_FLUSH)["entry"] == 1
     pit.withdraw("BE-01", 1)
@@ -81,7 +81,7 @@ def test_d5_a_hand_entered_again_gets_a_new_number_and_a_new_base(pit: Pit) -> N
     assert (award.entry, award.base_cents, award.amount_cents) == (2, 48_000_500, 4_800_050)
 
 
-def test_d5_a_hand_entered_again_goes_behind_those_entered_meanwhile(pit: Pit) -> None:
+def test_d5_a_hand_entered_again_goes_behind_those_entered_meanwhile(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", "BE-02", displayed=48_000_000)
     pit.enter("BE-01", 1, STRAIGHT_FLUSH)
     pit.enter("BE-02", 1, ANOTHER)
@@ -93,7 +93,7 @@ def test_d5_a_hand_entered_again_goes_behind_those_entered_meanwhile(pit: Pit) -
     assert pit.amounts() == [("BE-02", 1, 4_800_000), ("BE-01", 1, 4_320_000)]
 
 
-def test_d5_when_the_first_hand_is_withdrawn_the_second_gives_place_and_base(pit: Pit) -> None:
+def test_d5_when_the_first_hand_is_withdrawn_the_second_gives_place_and_base(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", "BE-02", displayed=48_000_000)
     pit.enter("BE-01", 1, STRAIGHT_FLUSH)  # 1
     contribute(pit)
@@ -108,7 +108,7 @@ def test_d5_when_the_first_hand_is_withdrawn_the_second_gives_place_and_base(pit
     assert [(award.entry, award.base_cents) for award in pit.awards] == [(2, 48_000_125), (3, 10_000_125)]
 
 
-def test_d5_a_later_hand_may_be_withdrawn_without_moving_place_or_base(pit: Pit) -> None:
+def test_d5_a_later_hand_may_be_withdrawn_without_moving_place_or_base(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", displayed=48_000_000)
     pit.enter("BE-01", 1, STRAIGHT_FLUSH)
     contribute(pit)
@@ -117,7 +117,7 @@ def test_d5_a_later_hand_may_be_withdrawn_without_moving_place_or_base(pit: Pit)
     assert pit.pending == [("BE-01", 48_000_000)]
 
 
-def test_d5_less_what_earlier_entered_rounds_took_also_from_later_hands_of_the_same_round(pit: Pit) -> None:
+def test_d5_less_what_earlier_entered_rounds_took_also_from_later_hands_of_the_same_round(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", "BE-02", displayed=48_000_000)
     pit.enter("BE-01", 1, ROYAL)  # 1
     pit.enter("BE-02", 1, STRAIGHT_FLUSH.replace("s", "d"))  # 2
@@ -129,7 +129,7 @@ def test_d5_less_what_earlier_entered_rounds_took_also_from_later_hands_of_the_s
     assert pit.pending == [("BE-02", 10_000_500)]
 
 
-def test_d5_a_hand_entered_after_a_payment_sees_the_pool_as_it_is(pit: Pit) -> None:
+def test_d5_a_hand_entered_after_a_payment_sees_the_pool_as_it_is(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", "BE-02", displayed=48_000_000)
     pit.enter("BE-01", 1, STRAIGHT_FLUSH)
     pit.settle("BE-01")
@@ -140,7 +140,7 @@ def test_d5_a_hand_entered_after_a_payment_sees_the_pool_as_it_is(pit: Pit) -> N
 # D6
 
 
-def test_d6_every_hand_gets_the_links_next_number_in_the_order_of_commits(pit: Pit) -> None:
+def test_d6_every_hand_gets_the_links_next_number_in_the_order_of_commits(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", "BE-02", displayed=48_000_000)
     entered = [
         pit.enter("BE-01", 1, NOTHING),
@@ -152,7 +152,7 @@ def test_d6_every_hand_gets_the_links_next_number_in_the_order_of_commits(pit: P
     assert pit.enter("BE-02", 1, NOTHING)["entry"] == 4
 
 
-def test_d6_fixed_awards_never_wait(pit: Pit) -> None:
+def test_d6_fixed_awards_never_wait(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", "BE-02", displayed=48_000_000, positions=3)
     pit.enter("BE-01", 1, STRAIGHT_FLUSH)
     pit.enter("BE-02", 1, FLUSH)
@@ -163,7 +163,7 @@ def test_d6_fixed_awards_never_wait(pit: Pit) -> None:
     assert result["pending"] == [2, 3]
 
 
-def test_d6_a_round_without_percentage_hands_does_not_wait(pit: Pit) -> None:
+def test_d6_a_round_without_percentage_hands_does_not_wait(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", "BE-02", displayed=48_000_000)
     pit.enter("BE-01", 1, ROYAL)
     pit.enter("BE-02", 1, FULL_HOUSE)
@@ -171,7 +171,7 @@ def test_d6_a_round_without_percentage_hands_does_not_wait(pit: Pit) -> None:
     assert pit.amounts() == [("BE-02", 1, 80 * 500)]
 
 
-def test_d6_nobody_waits_for_a_later_entered_round(pit: Pit) -> None:
+def test_d6_nobody_waits_for_a_later_entered_round(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", "BE-02", displayed=48_000_000)
     pit.enter("BE-01", 1, STRAIGHT_FLUSH)
     pit.enter("BE-02", 1, ANOTHER)
@@ -179,7 +179,7 @@ def test_d6_nobody_waits_for_a_later_entered_round(pit: Pit) -> None:
     assert "D6" not in pit.awards[0].decisions
 
 
-def test_d6_an_award_that_waited_says_so(pit: Pit) -> None:
+def test_d6_an_award_that_waited_says_so(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", "BE-02", displayed=48_000_000)
     pit.enter("BE-01", 1, STRAIGHT_FLUSH)
     pit.enter("BE-02", 1, ANOTHER)
@@ -191,7 +191,7 @@ def test_d6_an_award_that_waited_says_so(pit: Pit) -> None:
     assert "BE 3.19" in second.rules
 
 
-def test_d6_awards_set_free_are_not_in_the_reply_of_the_round_that_freed_them(pit: Pit) -> None:
+def test_d6_awards_set_free_are_not_in_the_reply_of_the_round_that_freed_them(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", "BE-02", displayed=48_000_000)
     pit.enter("BE-01", 1, STRAIGHT_FLUSH)
     pit.enter("BE-02", 1, ANOTHER)
@@ -201,7 +201,7 @@ def test_d6_awards_set_free_are_not_in_the_reply_of_the_round_that_freed_them(pi
     assert [award.table for award in settled.awards] == ["BE-01", "BE-02"]
 
 
-LEAVE: dict[str, Callable[[Pit], Accepted]] = {
+LEAVE: dict[str, Callable[[LinkDriver], Accepted]] = {
     "voided": lambda pit: pit.void("BE-01"),
     "withdrawn": lambda pit: pit.withdraw("BE-01", 1),
     "returned": lambda pit: pit.return_wager("BE-01", 1),
@@ -209,7 +209,7 @@ LEAVE: dict[str, Callable[[Pit], Accepted]] = {
 
 
 @pytest.mark.parametrize("how", LEAVE)
-def test_d6_a_chain_of_waiting_rounds_is_paid_at_once_when_the_first_leaves(pit: Pit, how: str) -> None:
+def test_d6_a_chain_of_waiting_rounds_is_paid_at_once_when_the_first_leaves(pit: LinkDriver, how: str) -> None:
     deal_all(pit, "BE-01", "BE-02", "BE-03", "BE-04", displayed=48_000_000)
     pit.enter("BE-01", 1, ROYAL)
     for table in ("BE-02", "BE-03", "BE-04"):
@@ -227,7 +227,7 @@ def test_d6_a_chain_of_waiting_rounds_is_paid_at_once_when_the_first_leaves(pit:
     assert pit.pool_cents == 48_000_000 - 4_800_000 - 4_320_000 - 3_888_000
 
 
-def test_d6_a_chain_of_waiting_rounds_is_paid_at_once_when_the_first_is_settled(pit: Pit) -> None:
+def test_d6_a_chain_of_waiting_rounds_is_paid_at_once_when_the_first_is_settled(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", "BE-02", "BE-03", "BE-04", displayed=48_000_000)
     pit.enter("BE-01", 1, ROYAL)
     pit.enter("BE-02", 1, STRAIGHT_FLUSH)
@@ -250,7 +250,7 @@ def test_d6_a_chain_of_waiting_rounds_is_paid_at_once_when_the_first_is_settled(
     assert pit.pool_cents == fourth_base - fourth_base // 10 + ONE
 
 
-def test_d6_a_chain_stops_at_the_next_unfinished_round(pit: Pit) -> None:
+def test_d6_a_chain_stops_at_the_next_unfinished_round(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", "BE-02", "BE-03", "BE-04", displayed=48_000_000)
     for table in ("BE-01", "BE-02", "BE-03", "BE-04"):
         pit.enter(table, 1, STRAIGHT_FLUSH)
@@ -261,7 +261,7 @@ def test_d6_a_chain_stops_at_the_next_unfinished_round(pit: Pit) -> None:
 
 
 @pytest.mark.parametrize("how", ["withdrawn", "returned"])
-def test_d6_a_round_keeps_its_place_if_only_a_later_hand_leaves(pit: Pit, how: str) -> None:
+def test_d6_a_round_keeps_its_place_if_only_a_later_hand_leaves(pit: LinkDriver, how: str) -> None:
     deal_all(pit, "BE-01", "BE-02", displayed=48_000_000)
     pit.enter("BE-01", 2, ANOTHER)
     pit.enter("BE-02", 1, STRAIGHT_FLUSH)
@@ -272,7 +272,7 @@ def test_d6_a_round_keeps_its_place_if_only_a_later_hand_leaves(pit: Pit, how: s
 
 
 @pytest.mark.parametrize("how", ["withdrawn", "returned"])
-def test_d6_a_waiting_round_is_paid_when_the_one_before_falls_behind_it(pit: Pit, how: str) -> None:
+def test_d6_a_waiting_round_is_paid_when_the_one_before_falls_behind_it(pit: LinkDriver, how: str) -> None:
     deal_all(pit, "BE-01", "BE-02", displayed=48_000_000)
     pit.enter("BE-01", 1, ROYAL)
     pit.enter("BE-02", 1, STRAIGHT_FLUSH)
@@ -282,7 +282,7 @@ def test_d6_a_waiting_round_is_paid_when_the_one_before_falls_behind_it(pit: Pit
     assert pit.pending == [("BE-01", 43_200_000)]
 
 
-def test_d6_the_next_round_of_a_table_may_open_and_win_while_the_last_waits(pit: Pit) -> None:
+def test_d6_the_next_round_of_a_table_may_open_and_win_while_the_last_waits(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", "BE-02", displayed=48_000_000)
     pit.enter("BE-01", 1, STRAIGHT_FLUSH)
     pit.enter("BE-02", 1, STRAIGHT_FLUSH)
@@ -300,7 +300,7 @@ def test_d6_the_next_round_of_a_table_may_open_and_win_while_the_last_waits(pit:
     ]
 
 
-def test_d6_no_award_number_is_left_out_over_all_tables(pit: Pit) -> None:
+def test_d6_no_award_number_is_left_out_over_all_tables(pit: LinkDriver) -> None:
     deal_all(pit, "BE-01", "BE-02", displayed=48_000_000, positions=3)
     pit.enter("BE-02", 1, STRAIGHT_FLUSH)
     pit.enter("BE-01", 1, FULL_HOUSE)

@@ -3,7 +3,7 @@
 import pytest
 
 from jackpot.link.commands import CommandRefusedError
-from tests.link.pit import Pit, moved, of_the_examples
+from tests.link.link_driver import LinkDriver, moved, of_the_examples
 
 CENT = 10_000  # micros
 
@@ -19,7 +19,7 @@ STRAIGHT_FLUSH = "9s 8s 7s 6s 5s"
     [(20_000_000, 10_000_000), (10_000_000, 10_000_000), (4_000_000, 4_000_000), (0, 0)],
 )
 def test_d11_reset_takes_the_reserve_first_and_the_house_for_the_rest(reserve_cents: int, from_reserve: int) -> None:
-    pit = Pit("BE-01", reserve_bp=0)
+    pit = LinkDriver("BE-01", reserve_bp=0)
     pit.deal("BE-01")
     pit.hold_reserve(reserve_cents)
     pit.display(48_000_000)
@@ -100,7 +100,7 @@ def test_d12_percentage_awards_are_never_multiplied() -> None:
 # D14: what would lift the pool above the ceiling goes to the reserve.
 
 
-def with_ceiling(*, above_pool_cents: int) -> Pit:
+def with_ceiling(*, above_pool_cents: int) -> LinkDriver:
     return of_the_examples("UTH-01", "BE-01", ceiling_cents=10_000_000 + above_pool_cents)
 
 
@@ -172,8 +172,8 @@ def test_d14_a_reset_may_lift_the_pool_above_the_ceiling() -> None:
 
 def test_d14_a_ceiling_below_the_reset_amount_is_no_parameter() -> None:
     with pytest.raises(CommandRefusedError, match="ceiling_cents"):
-        Pit("BE-01", ceiling_cents=9_999_999)
-    assert Pit("BE-01", ceiling_cents=10_000_000).displayed_cents == 10_000_000
+        LinkDriver("BE-01", ceiling_cents=9_999_999)
+    assert LinkDriver("BE-01", ceiling_cents=10_000_000).displayed_cents == 10_000_000
 
 
 # D15: a Straight Flush may take the pool below the reset amount.

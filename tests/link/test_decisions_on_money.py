@@ -3,7 +3,7 @@
 import pytest
 
 from jackpot.link.money import Balances, Kind, UnbalancedError, post
-from tests.link.pit import Pit, moved, of_the_examples
+from tests.link.link_driver import LinkDriver, moved, of_the_examples
 
 CENT = 10_000  # micros
 
@@ -18,7 +18,7 @@ STRAIGHT_FLUSH = "9s 8s 7s 6s 5s"
     ("unit_cents", "increment_bp", "reserve_bp"), [(500, 2500, 310), (1, 1, 1), (3, 3333, 1), (7, 0, 10_000), (1, 0, 0)]
 )
 def test_d1_stake_times_rate_is_the_contribution_in_micros(unit_cents: int, increment_bp: int, reserve_bp: int) -> None:
-    pit = Pit("UTH-01", unit_cents=unit_cents, increment_bp=increment_bp, reserve_bp=reserve_bp)
+    pit = LinkDriver("UTH-01", unit_cents=unit_cents, increment_bp=increment_bp, reserve_bp=reserve_bp)
     pit.open("UTH-01")
     pit.wager("UTH-01", 1, 3)
     before = pit.balances
@@ -50,7 +50,7 @@ def test_d1_only_the_house_can_be_negative() -> None:
 
 
 def test_d2_parts_of_a_cent_are_not_displayed_and_stay_in_the_pool() -> None:
-    pit = Pit("BE-01", unit_cents=1, increment_bp=9_999, reserve_bp=0, reset_cents=100)
+    pit = LinkDriver("BE-01", unit_cents=1, increment_bp=9_999, reserve_bp=0, reset_cents=100)
     pit.deal("BE-01")
     assert pit.balances.pool == 100 * CENT + 9_999
     assert pit.displayed_cents == 100
@@ -62,7 +62,7 @@ def test_d2_parts_of_a_cent_are_not_displayed_and_stay_in_the_pool() -> None:
 
 @pytest.mark.parametrize(("displayed", "ten_percent"), [(109, 10), (110, 11), (119, 11), (100, 10)])
 def test_d2_ten_percent_is_truncated_to_the_cent_and_the_rest_stays(displayed: int, ten_percent: int) -> None:
-    pit = Pit("BE-01", unit_cents=1, increment_bp=5_000, reserve_bp=0, reset_cents=100)
+    pit = LinkDriver("BE-01", unit_cents=1, increment_bp=5_000, reserve_bp=0, reset_cents=100)
     pit.deal("BE-01")
     pit.display(displayed)
     pit.enter("BE-01", 1, STRAIGHT_FLUSH)
@@ -183,7 +183,7 @@ def test_d4_one_contribution_may_repay_and_raise_the_pool() -> None:
 
 @pytest.mark.parametrize("reserve_cents", [0, 1, 30, 31, 32])
 def test_d4_the_reserve_never_goes_below_zero_and_the_house_bears_what_is_missing(reserve_cents: int) -> None:
-    pit = Pit("BE-01", unit_cents=1_000, increment_bp=2_500, reserve_bp=310)
+    pit = LinkDriver("BE-01", unit_cents=1_000, increment_bp=2_500, reserve_bp=310)
     pit.deal("BE-01")  # 31 cents of it went to the reserve
     pit.hold_reserve(reserve_cents)
     before = pit.balances
@@ -194,7 +194,7 @@ def test_d4_the_reserve_never_goes_below_zero_and_the_house_bears_what_is_missin
 
 
 def test_d4_a_reset_may_have_emptied_the_reserve_before_a_wager_of_another_table_goes_back() -> None:
-    pit = Pit("BE-01", "BE-02", unit_cents=1_000, increment_bp=2_500, reserve_bp=310)
+    pit = LinkDriver("BE-01", "BE-02", unit_cents=1_000, increment_bp=2_500, reserve_bp=310)
     pit.deal("BE-02")
     pit.deal("BE-01")
     pit.enter("BE-01", 1, ROYAL)

@@ -4,7 +4,7 @@ import pytest
 
 from jackpot.link.awards import Award, split_royal_flush, split_straight_flush
 from jackpot.link.parameters import Parameters, Reading
-from tests.link.pit import Pit, of_the_examples
+from tests.link.link_driver import LinkDriver, of_the_examples
 
 SUITS = "shdc"
 
@@ -17,7 +17,7 @@ def straight_flush(suit: str) -> str:
     return " ".join(rank + suit for rank in "98765")
 
 
-def won(pit: Pit, displayed: int, royals: int, flushes: int) -> list[Award]:
+def won(pit: LinkDriver, displayed: int, royals: int, flushes: int) -> list[Award]:
     """A Bullseye round with so many of each, entered Royals first, settled."""
     pit.deal("BE-01", dict.fromkeys(range(1, royals + flushes + 1), 1))
     pit.display(displayed)
@@ -67,7 +67,7 @@ def test_d7_reset_amount_adds_ten_percent_of_the_reset_for_each_further_winner(w
 
 
 def test_d7_reset_amount_is_funded_like_a_reset_the_house_pays_what_the_reserve_lacks() -> None:
-    pit = Pit("BE-01", reserve_bp=0, shared_straight_flush=Reading.RESET_AMOUNT)
+    pit = LinkDriver("BE-01", reserve_bp=0, shared_straight_flush=Reading.RESET_AMOUNT)
     pit.deal("BE-01", {1: 1, 2: 1})
     pit.hold_reserve(400_000)
     pit.display(48_000_000)
@@ -167,7 +167,7 @@ def test_d9_odd_cents_of_the_straight_flushes_are_shared_by_the_royals_after_the
 
 
 def test_d9_ends_at_the_reset_amount_plus_odd_cents_parts_of_a_cent_and_late_contributions() -> None:
-    pit = Pit("BE-01", "BE-02", unit_cents=1, increment_bp=3_333, reserve_bp=0, reset_cents=1_000)
+    pit = LinkDriver("BE-01", "BE-02", unit_cents=1, increment_bp=3_333, reserve_bp=0, reset_cents=1_000)
     pit.deal("BE-01", {1: 1, 2: 1})
     pit.display(1_001)  # and 6,666 micros
     pit.enter("BE-01", 1, royal("s"))

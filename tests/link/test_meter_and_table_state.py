@@ -3,7 +3,7 @@
 import pytest
 
 from jackpot.link.commands import LinkResumed, LinkSuspended
-from tests.link.pit import AT, Pit, of_the_examples
+from tests.link.link_driver import AT, LinkDriver, of_the_examples
 
 ROYAL = "As Ks Qs Js Ts"
 FLUSH_S, FLUSH_H = "9s 8s 7s 6s 5s", "9h 8h 7h 6h 5h"
@@ -11,7 +11,7 @@ J = 48_000_000
 
 
 @pytest.fixture
-def pit() -> Pit:
+def pit() -> LinkDriver:
     pit = of_the_examples("BE-01", "BE-02", "BE-03", "UTH-01")
     for table in ("BE-01", "BE-02", "BE-03"):
         pit.deal(table, {1: 1, 2: 1})
@@ -19,7 +19,7 @@ def pit() -> Pit:
     return pit
 
 
-def contribute(pit: Pit) -> int:
+def contribute(pit: LinkDriver) -> int:
     """One unit wagered at another table; returns what the reply to its closing shows."""
     shown: int = pit.deal("UTH-01")["displayed_cents"]
     pit.settle("UTH-01")
@@ -27,7 +27,7 @@ def contribute(pit: Pit) -> int:
 
 
 def test_the_meter_of_a_new_link_shows_the_reset_amount() -> None:
-    assert Pit("BE-01", reset_cents=123_456, currency="SGD").meter == {
+    assert LinkDriver("BE-01", reset_cents=123_456, currency="SGD").meter == {
         "link": "megalink",
         "currency": "SGD",
         "displayed_cents": 123_456,
@@ -39,7 +39,7 @@ def test_the_meter_of_a_new_link_shows_the_reset_amount() -> None:
     }
 
 
-def test_the_meter_names_every_round_that_holds_a_percentage_hand_from_its_entry_on(pit: Pit) -> None:
+def test_the_meter_names_every_round_that_holds_a_percentage_hand_from_its_entry_on(pit: LinkDriver) -> None:
     pit.enter("BE-02", 1, FLUSH_S)
     contribute(pit)
     pit.enter("BE-01", 1, FLUSH_S)
@@ -51,21 +51,21 @@ def test_the_meter_names_every_round_that_holds_a_percentage_hand_from_its_entry
     assert pit.meter["entry"] == 3
 
 
-def test_the_rank_shown_is_the_highest_that_stands(pit: Pit) -> None:
+def test_the_rank_shown_is_the_highest_that_stands(pit: LinkDriver) -> None:
     pit.enter("BE-01", 1, FLUSH_S)
     pit.enter("BE-01", 2, "Ah Kh Qh Jh Th")
     pit.withdraw("BE-01", 2)
     assert [claim["rank"] for claim in pit.meter["pending"]] == ["straight_flush"]
 
 
-def test_the_rank_shown_is_not_that_of_a_fixed_hand(pit: Pit) -> None:
+def test_the_rank_shown_is_not_that_of_a_fixed_hand(pit: LinkDriver) -> None:
     pit.enter("BE-01", 1, "2c 2d 2h 2s 3c")
     assert pit.meter["pending"] == []
     pit.enter("BE-01", 2, FLUSH_S)
     assert [claim["rank"] for claim in pit.meter["pending"]] == ["straight_flush"]
 
 
-def test_displayed_is_held_at_the_first_base_while_a_claim_stands(pit: Pit) -> None:
+def test_displayed_is_held_at_the_first_base_while_a_claim_stands(pit: LinkDriver) -> None:
     pit.enter("BE-01", 1, FLUSH_S)
     assert contribute(pit) == J
     pit.enter("BE-02", 1, FLUSH_S)
@@ -74,14 +74,14 @@ def test_displayed_is_held_at_the_first_base_while_a_claim_stands(pit: Pit) -> N
     assert pit.pool_cents == J + 250
 
 
-def test_displayed_goes_on_from_the_pool_when_the_last_claim_leaves(pit: Pit) -> None:
+def test_displayed_goes_on_from_the_pool_when_the_last_claim_leaves(pit: LinkDriver) -> None:
     pit.enter("BE-01", 1, FLUSH_S)
     contribute(pit)
     pit.withdraw("BE-01", 1)
     assert pit.displayed_cents == J + 125
 
 
-def test_displayed_moves_to_the_next_base_when_the_first_claim_leaves(pit: Pit) -> None:
+def test_displayed_moves_to_the_next_base_when_the_first_claim_leaves(pit: LinkDriver) -> None:
     pit.enter("BE-01", 1, ROYAL)
     contribute(pit)
     pit.enter("BE-02", 1, FLUSH_S)
@@ -90,7 +90,7 @@ def test_displayed_moves_to_the_next_base_when_the_first_claim_leaves(pit: Pit) 
     assert pit.displayed_cents == J + 125
 
 
-def test_base_cents_of_a_waiting_round_changes_when_an_earlier_one_is_paid(pit: Pit) -> None:
+def test_base_cents_of_a_waiting_round_changes_when_an_earlier_one_is_paid(pit: LinkDriver) -> None:
     for table in ("BE-01", "BE-02", "BE-03"):
         pit.enter(table, 1, FLUSH_S)
     pit.settle("BE-03")
@@ -102,7 +102,7 @@ def test_base_cents_of_a_waiting_round_changes_when_an_earlier_one_is_paid(pit: 
     assert (pit.pending, pit.displayed_cents) == ([], 34_992_000)
 
 
-def test_the_meter_does_not_fall_when_a_hand_is_entered_withdrawn_or_void_or_a_wager_returned(pit: Pit) -> None:
+def test_the_meter_does_not_fall_when_a_hand_is_entered_withdrawn_or_void_or_a_wager_returned(pit: LinkDriver) -> None:
     shown = [pit.displayed_cents]
 
     def look() -> None:
@@ -125,7 +125,7 @@ def test_the_meter_does_not_fall_when_a_hand_is_entered_withdrawn_or_void_or_a_w
     assert shown == [J, J, J, J, J + 125, J + 250, J + 250]
 
 
-def test_reset_cents_follow_the_parameters_in_force(pit: Pit) -> None:
+def test_reset_cents_follow_the_parameters_in_force(pit: LinkDriver) -> None:
     pit.change_parameters("at_once", reset_cents=20_000_000)
     assert pit.meter["reset_cents"] == 20_000_000
 
@@ -133,7 +133,7 @@ def test_reset_cents_follow_the_parameters_in_force(pit: Pit) -> None:
 # A table's state.
 
 
-def test_the_state_of_a_table_that_never_spoke(pit: Pit) -> None:
+def test_the_state_of_a_table_that_never_spoke(pit: LinkDriver) -> None:
     assert pit.table_state("UTH-01") == {
         "table": "UTH-01",
         "next_seq": 1,
@@ -144,7 +144,7 @@ def test_the_state_of_a_table_that_never_spoke(pit: Pit) -> None:
     }
 
 
-def test_the_state_follows_the_round(pit: Pit) -> None:
+def test_the_state_follows_the_round(pit: LinkDriver) -> None:
     pit.open("UTH-01", "r")
     assert pit.table_state("UTH-01")["round"] == {"id": "r", "phase": "open"}
     pit.wager("UTH-01", 1)
@@ -155,7 +155,7 @@ def test_the_state_follows_the_round(pit: Pit) -> None:
     assert pit.table_state("UTH-01")["next_seq"] == 5
 
 
-def test_a_refusal_by_the_rules_uses_the_seq_up_and_a_wrong_seq_does_not(pit: Pit) -> None:
+def test_a_refusal_by_the_rules_uses_the_seq_up_and_a_wrong_seq_does_not(pit: LinkDriver) -> None:
     pit.refused("UTH-01", "round.closed", round="never")
     assert pit.table_state("UTH-01")["next_seq"] == 2
     pit.refused("UTH-01", "round.opened", round="r", seq=3)
@@ -163,7 +163,7 @@ def test_a_refusal_by_the_rules_uses_the_seq_up_and_a_wrong_seq_does_not(pit: Pi
     assert pit.table_state("UTH-01")["next_seq"] == 2
 
 
-def test_the_state_lists_only_settled_rounds_that_wait(pit: Pit) -> None:
+def test_the_state_lists_only_settled_rounds_that_wait(pit: LinkDriver) -> None:
     pit.enter("BE-01", 1, FLUSH_S)
     pit.enter("BE-02", 1, FLUSH_S)
     assert pit.table_state("BE-01")["pending"] == []
@@ -176,7 +176,7 @@ def test_the_state_lists_only_settled_rounds_that_wait(pit: Pit) -> None:
     assert pit.table_state("BE-02")["pending"] == []
 
 
-def test_a_suspended_link_does_not_accept_play(pit: Pit) -> None:
+def test_a_suspended_link_does_not_accept_play(pit: LinkDriver) -> None:
     pit.command(LinkSuspended(id="s", by="manager", reason="audit"))
     assert pit.table_state("UTH-01")["accepts_play"] is False
     pit.command(LinkResumed(id="r", by="manager", reason="audited"))
@@ -186,7 +186,7 @@ def test_a_suspended_link_does_not_accept_play(pit: Pit) -> None:
 # Events that are not about a round in play.
 
 
-def test_award_paid_is_accepted_whatever_round_is_open_and_takes_the_award_off_the_list(pit: Pit) -> None:
+def test_award_paid_is_accepted_whatever_round_is_open_and_takes_the_award_off_the_list(pit: LinkDriver) -> None:
     won = pit.round_of("BE-01")
     pit.enter("BE-01", 1, FLUSH_S)
     pit.settle("BE-01")
@@ -197,18 +197,18 @@ def test_award_paid_is_accepted_whatever_round_is_open_and_takes_the_award_off_t
     assert pit.balances == before
 
 
-def test_meters_reported_changes_nothing_but_the_seq(pit: Pit) -> None:
+def test_meters_reported_changes_nothing_but_the_seq(pit: LinkDriver) -> None:
     before = pit.balances
     report = {"day": "2026-11-16", "wagers": 1, "wagered_cents": 500, "awards": 0, "awarded_cents": 0}
     assert pit.accepted("UTH-01", "meters.reported", **report).result == {}
     assert (pit.balances, pit.next_seq("UTH-01")) == (before, 2)
 
 
-def test_a_wager_without_a_hand_at_the_settling_wins_nothing(pit: Pit) -> None:
+def test_a_wager_without_a_hand_at_the_settling_wins_nothing(pit: LinkDriver) -> None:
     assert pit.settle("BE-01").result == {"awards": [], "pending": []}
 
 
-def test_an_award_of_two_winners_reads_as_the_contract_shows_it(pit: Pit) -> None:
+def test_an_award_of_two_winners_reads_as_the_contract_shows_it(pit: LinkDriver) -> None:
     round_ = pit.round_of("BE-01")
     pit.enter("BE-01", 2, FLUSH_H)
     pit.enter("BE-01", 1, FLUSH_S)

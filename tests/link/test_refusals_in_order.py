@@ -12,7 +12,7 @@ import pytest
 
 from jackpot.contract.refusals import NOT_RECORDED, Code
 from jackpot.link.commands import LinkResumed, LinkSuspended
-from tests.link.pit import Pit
+from tests.link.link_driver import LinkDriver
 
 FLOP = ["7h", "8h", "9h"]
 GOOD = {"cards": ["Td", "Jd"], "community": FLOP}
@@ -20,8 +20,8 @@ BAD_CARDS: dict[str, Any] = {"cards": ["5h"], "community": ["xx"]}
 WHY = {"reason": "5.7"}
 
 
-def stage() -> Pit:
-    pit = Pit("UTH-01", "UTH-02", "BE-01")
+def stage() -> LinkDriver:
+    pit = LinkDriver("UTH-01", "UTH-02", "BE-01")
     pit.deal("BE-01")
     pit.enter("BE-01", 1, "Ah Kh Qh Jh Th")
     pit.open("UTH-01", "paid")
@@ -191,7 +191,7 @@ ROWS = [*OPENING, *PLACING, *CANCELLING, *CLOSING_SETTLING_VOIDING, *HANDS, *PAY
 
 
 @pytest.fixture(scope="module")
-def staged() -> Pit:
+def staged() -> LinkDriver:
     return stage()
 
 
@@ -201,7 +201,7 @@ def ident(row: Row) -> str:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=map(ident, ROWS))
-def test_the_first_fault_in_the_contracts_order_is_the_answer(staged: Pit, row: Row) -> None:
+def test_the_first_fault_in_the_contracts_order_is_the_answer(staged: LinkDriver, row: Row) -> None:
     table, type_, fields, code, rule = row
     pit = copy.deepcopy(staged)
     seq = pit.next_seq(table)
@@ -215,7 +215,7 @@ def test_the_first_fault_in_the_contracts_order_is_the_answer(staged: Pit, row: 
 
 
 @pytest.mark.parametrize("row", ROWS, ids=map(ident, ROWS))
-def test_a_wrong_seq_goes_before_the_rules(staged: Pit, row: Row) -> None:
+def test_a_wrong_seq_goes_before_the_rules(staged: LinkDriver, row: Row) -> None:
     table, type_, fields, _, _ = row
     pit = copy.deepcopy(staged)
     seq = pit.next_seq(table)
@@ -231,7 +231,7 @@ def test_a_wrong_seq_goes_before_the_rules(staged: Pit, row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=map(ident, ROWS))
-def test_a_suspended_link_goes_before_the_seq(staged: Pit, row: Row) -> None:
+def test_a_suspended_link_goes_before_the_seq(staged: LinkDriver, row: Row) -> None:
     table, type_, fields, code, _ = row
     pit = copy.deepcopy(staged)
     pit.command(LinkSuspended(id="s", by="manager", reason="audit"))
@@ -246,7 +246,7 @@ def test_a_suspended_link_goes_before_the_seq(staged: Pit, row: Row) -> None:
     assert pit.state.current == staged.state.current
 
 
-def test_award_already_paid_only_for_its_own_table_and_round(staged: Pit) -> None:
+def test_award_already_paid_only_for_its_own_table_and_round(staged: LinkDriver) -> None:
     pit = copy.deepcopy(staged)
     pit.accepted("UTH-01", "award.paid", round="paid", award="megalink-000001")
     for table, round_, code in (
@@ -257,7 +257,7 @@ def test_award_already_paid_only_for_its_own_table_and_round(staged: Pit) -> Non
         assert pit.refused(table, "award.paid", round=round_, award="megalink-000001").code == code
 
 
-def test_what_is_refused_on_this_stage_may_be_said_rightly(staged: Pit) -> None:
+def test_what_is_refused_on_this_stage_may_be_said_rightly(staged: LinkDriver) -> None:
     for table, type_, fields in (
         ("UTH-02", "wager.placed", {"round": "open", "position": 2, "multiplier": 2, "amount_cents": 1_000}),
         ("UTH-02", "wager.placed", {"round": "open", "position": 7, "multiplier": 5}),

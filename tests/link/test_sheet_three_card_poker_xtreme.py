@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.link.pit import Pit, of_the_examples
+from tests.link.link_driver import LinkDriver, of_the_examples
 
 COMMUNITY = "9h Th"  # 6 7 8 and Jack Queen King of hearts both make a Straight Flush with it
 HIGH = "Th Jh"  # Queen King Ace makes the Royal Flush, 7 8 9 a Straight Flush
@@ -10,24 +10,24 @@ J = 48_000_000
 
 
 @pytest.fixture
-def pit() -> Pit:
+def pit() -> LinkDriver:
     return of_the_examples("TCX-01", "TCX-02", "BE-01")
 
 
-def dealt(pit: Pit, wagers: dict[int, int] | None = None) -> Pit:
+def dealt(pit: LinkDriver, wagers: dict[int, int] | None = None) -> LinkDriver:
     pit.deal("TCX-01", wagers or {1: 1, 2: 1, 3: 1})
     pit.display(J)
     return pit
 
 
-def test_tcx_2_1_one_deck(pit: Pit) -> None:
+def test_tcx_2_1_one_deck(pit: LinkDriver) -> None:
     dealt(pit).enter("TCX-01", 1, "6h 7h 8h", COMMUNITY)
     for cards in ("6h Kd 2c", "9h Kd 2c", "Kd Kd 2c"):
         refused = pit.refused_hand("TCX-01", 2, cards, COMMUNITY)
         assert (refused.code, refused.rule) == ("duplicate_card", "TCX 2.1")
 
 
-def test_tcx_3_1_and_3_2_wagers_are_placed_between_place_your_bets_and_no_more_bets(pit: Pit) -> None:
+def test_tcx_3_1_and_3_2_wagers_are_placed_between_place_your_bets_and_no_more_bets(pit: LinkDriver) -> None:
     assert pit.refused("TCX-01", "wager.placed", round="r", position=1).code == "unknown_round"
     pit.open("TCX-01", "r")
     pit.wager("TCX-01", 1)
@@ -35,7 +35,7 @@ def test_tcx_3_1_and_3_2_wagers_are_placed_between_place_your_bets_and_no_more_b
     assert pit.refused("TCX-01", "wager.placed", position=2).code == "bets_closed"
 
 
-def test_tcx_3_4_2_one_jackpot_wager_a_position(pit: Pit) -> None:
+def test_tcx_3_4_2_one_jackpot_wager_a_position(pit: LinkDriver) -> None:
     pit.open("TCX-01")
     pit.wager("TCX-01", 1, 2)
     refused = pit.refused("TCX-01", "wager.placed", position=1, multiplier=3)
@@ -43,14 +43,14 @@ def test_tcx_3_4_2_one_jackpot_wager_a_position(pit: Pit) -> None:
 
 
 @pytest.mark.parametrize("multiplier", [1, 2, 3, 4, 5])
-def test_tcx_3_5_3_one_to_five_times_the_minimum(pit: Pit, multiplier: int) -> None:
+def test_tcx_3_5_3_one_to_five_times_the_minimum(pit: LinkDriver, multiplier: int) -> None:
     pit.open("TCX-01")
     pit.accepted("TCX-01", "wager.placed", position=1, multiplier=multiplier, amount_cents=500 * multiplier)
     assert pit.close("TCX-01")["wagered_cents"] == 500 * multiplier
 
 
 @pytest.mark.parametrize("multiplier", [0, 6])
-def test_tcx_3_5_3_no_other_multiple(pit: Pit, multiplier: int) -> None:
+def test_tcx_3_5_3_no_other_multiple(pit: LinkDriver, multiplier: int) -> None:
     pit.open("TCX-01")
     refused = pit.refused("TCX-01", "wager.placed", position=1, multiplier=multiplier)
     assert (refused.code, refused.rule) == ("bad_multiplier", "TCX 3.5.3")
@@ -67,7 +67,7 @@ def test_tcx_3_5_3_no_other_multiple(pit: Pit, multiplier: int) -> None:
 )
 @pytest.mark.parametrize("multiplier", [1, 3, 4])
 def test_tcx_3_5_4_straight_to_four_of_a_kind_are_multiplied(
-    pit: Pit, cards: str, community: str, odds: int, multiplier: int
+    pit: LinkDriver, cards: str, community: str, odds: int, multiplier: int
 ) -> None:
     dealt(pit, {1: multiplier}).enter("TCX-01", 1, cards, community)
     pit.settle("TCX-01")
@@ -76,20 +76,20 @@ def test_tcx_3_5_4_straight_to_four_of_a_kind_are_multiplied(
 
 
 @pytest.mark.parametrize(("cards", "cents"), [("Qh Kh Ah", J), ("7h 8h 9h", J // 10)])
-def test_tcx_3_5_4_percentages_are_not_multiplied(pit: Pit, cards: str, cents: int) -> None:
+def test_tcx_3_5_4_percentages_are_not_multiplied(pit: LinkDriver, cards: str, cents: int) -> None:
     dealt(pit, {1: 5}).enter("TCX-01", 1, cards, HIGH)
     pit.settle("TCX-01")
     assert pit.amounts() == [("TCX-01", 1, cents)]
 
 
-def test_tcx_3_9_1_a_fold_keeps_the_jackpot_wager(pit: Pit) -> None:
+def test_tcx_3_9_1_a_fold_keeps_the_jackpot_wager(pit: LinkDriver) -> None:
     # A fold is not told to the link: the hand is entered like any other.
     dealt(pit).enter("TCX-01", 1, "9d 8s 7c", "6h 5s")
     pit.settle("TCX-01")
     assert pit.amounts() == [("TCX-01", 1, 20 * 500)]
 
 
-def test_tcx_3_10_2_three_cards_and_both_community_cards_make_the_jackpot_hand(pit: Pit) -> None:
+def test_tcx_3_10_2_three_cards_and_both_community_cards_make_the_jackpot_hand(pit: LinkDriver) -> None:
     dealt(pit)
     three = pit.refused_hand("TCX-01", 1, "Qh Kh Ah", "Th Jh 2c")
     assert three.code == "wrong_card_count"  # the third is burned (3.7)
@@ -98,7 +98,7 @@ def test_tcx_3_10_2_three_cards_and_both_community_cards_make_the_jackpot_hand(p
     assert (other.code, other.rule) == ("community_mismatch", "TCX 3.10.2")
 
 
-def test_tcx_3_10_3_cards_not_exposed_win_no_jackpot(pit: Pit) -> None:
+def test_tcx_3_10_3_cards_not_exposed_win_no_jackpot(pit: LinkDriver) -> None:
     dealt(pit)
     pit.decline("TCX-01", 1)
     refused = pit.refused_hand("TCX-01", 1, "Qh Kh Ah", HIGH)
@@ -106,7 +106,7 @@ def test_tcx_3_10_3_cards_not_exposed_win_no_jackpot(pit: Pit) -> None:
     assert pit.settle("TCX-01").result == {"awards": [], "pending": []}
 
 
-def test_tcx_3_13_every_qualifying_hand_is_paid_whatever_the_dealer_has(pit: Pit) -> None:
+def test_tcx_3_13_every_qualifying_hand_is_paid_whatever_the_dealer_has(pit: LinkDriver) -> None:
     dealt(pit)
     pit.enter("TCX-01", 1, "9d 8s 7c", "6h 5s")
     pit.enter("TCX-01", 2, "9c 8d 7d", "6h 5s")
@@ -115,7 +115,7 @@ def test_tcx_3_13_every_qualifying_hand_is_paid_whatever_the_dealer_has(pit: Pit
     assert pit.amounts() == [("TCX-01", 1, 10_000), ("TCX-01", 2, 10_000), ("TCX-01", 3, 200_000)]
 
 
-def test_tcx_3_17_first_entered_is_paid_first(pit: Pit) -> None:
+def test_tcx_3_17_first_entered_is_paid_first(pit: LinkDriver) -> None:
     pit.deal("TCX-02")
     dealt(pit)
     pit.enter("TCX-02", 1, "6h 7h 8h", COMMUNITY)
@@ -126,7 +126,7 @@ def test_tcx_3_17_first_entered_is_paid_first(pit: Pit) -> None:
     assert "TCX 3.17" in pit.awards[1].rules
 
 
-def test_tcx_3_18_1_straight_flushes_of_one_round_share(pit: Pit) -> None:
+def test_tcx_3_18_1_straight_flushes_of_one_round_share(pit: LinkDriver) -> None:
     dealt(pit, {1: 5, 2: 1})
     pit.enter("TCX-01", 1, "6h 7h 8h", COMMUNITY)
     pit.enter("TCX-01", 2, "Jh Qh Kh", COMMUNITY)
@@ -135,7 +135,7 @@ def test_tcx_3_18_1_straight_flushes_of_one_round_share(pit: Pit) -> None:
     assert all({"TCX 4.4", "TCX 3.18.1"} <= set(award.rules) for award in pit.awards)
 
 
-def test_tcx_3_18_2_the_royal_is_paid_after_the_lower_hands(pit: Pit) -> None:
+def test_tcx_3_18_2_the_royal_is_paid_after_the_lower_hands(pit: LinkDriver) -> None:
     dealt(pit)
     pit.enter("TCX-01", 1, "Qh Kh Ah", HIGH)
     pit.enter("TCX-01", 2, "7h 8h 9h", HIGH)
@@ -156,7 +156,7 @@ def test_tcx_3_18_2_the_royal_is_paid_after_the_lower_hands(pit: Pit) -> None:
         ("9c 8d 7c", "6h 5s", 20 * 500),
     ],
 )
-def test_tcx_4_4_pay_table(pit: Pit, cards: str, community: str, cents: int) -> None:
+def test_tcx_4_4_pay_table(pit: LinkDriver, cards: str, community: str, cents: int) -> None:
     dealt(pit).enter("TCX-01", 1, cards, community)
     pit.settle("TCX-01")
     assert pit.amounts() == [("TCX-01", 1, cents)]
@@ -178,18 +178,18 @@ def test_tcx_4_4_pay_table(pit: Pit, cards: str, community: str, cents: int) -> 
         ("4.4.1", "Ts Th Tc", "2c 3d", "none"),
     ],
 )
-def test_tcx_4_4_1_jackpot_hands(pit: Pit, paragraph: str, cards: str, community: str, rank: str) -> None:
+def test_tcx_4_4_1_jackpot_hands(pit: LinkDriver, paragraph: str, cards: str, community: str, rank: str) -> None:
     assert dealt(pit).enter("TCX-01", 1, cards, community)["rank"] == rank, paragraph
 
 
 @pytest.mark.parametrize("paragraph", ["5.1.1", "5.2", "5.3", "5.4", "5.8"])
-def test_tcx_5_1_to_5_4_and_5_8_a_void_round_gives_every_wager_back(pit: Pit, paragraph: str) -> None:
+def test_tcx_5_1_to_5_4_and_5_8_a_void_round_gives_every_wager_back(pit: LinkDriver, paragraph: str) -> None:
     dealt(pit, {1: 5, 2: 2}).enter("TCX-01", 1, "Qh Kh Ah", HIGH)
     assert pit.void("TCX-01", paragraph).result == {"returned_cents": 3_500}
     assert (pit.amounts(), pit.pending, pit.displayed_cents) == ([], [], J)
 
 
-def test_tcx_5_1_2_all_outcomes_of_the_previous_rounds_stand(pit: Pit) -> None:
+def test_tcx_5_1_2_all_outcomes_of_the_previous_rounds_stand(pit: LinkDriver) -> None:
     dealt(pit).enter("TCX-01", 1, "7h 8h 9h", HIGH)
     pit.settle("TCX-01")
     paid = pit.balances.awarded
@@ -198,12 +198,12 @@ def test_tcx_5_1_2_all_outcomes_of_the_previous_rounds_stand(pit: Pit) -> None:
     assert pit.balances.awarded == paid
 
 
-def test_tcx_5_5_a_late_wager_is_refused(pit: Pit) -> None:
+def test_tcx_5_5_a_late_wager_is_refused(pit: LinkDriver) -> None:
     refused = dealt(pit).refused("TCX-01", "wager.placed", position=7)
     assert (refused.code, refused.rule) == ("bets_closed", "TCX 5.5")
 
 
-def test_tcx_5_6_a_withdrawn_wager_is_won_or_lost_by_the_outcome(pit: Pit) -> None:
+def test_tcx_5_6_a_withdrawn_wager_is_won_or_lost_by_the_outcome(pit: LinkDriver) -> None:
     refused = dealt(pit).refused("TCX-01", "wager.cancelled", position=1)
     assert (refused.code, refused.rule) == ("bets_closed", "TCX 5.6")
     pit.enter("TCX-01", 1, "7h 8h 9h", HIGH)
@@ -212,7 +212,7 @@ def test_tcx_5_6_a_withdrawn_wager_is_won_or_lost_by_the_outcome(pit: Pit) -> No
 
 
 @pytest.mark.parametrize("paragraph", ["5.7", "5.7.1", "5.9", "5.10.1", "5.10.2", "5.10.3", "5.11", "5.12.2", "5.16.1"])
-def test_tcx_5_7_to_5_16_a_wager_returned_takes_its_hand_along(pit: Pit, paragraph: str) -> None:
+def test_tcx_5_7_to_5_16_a_wager_returned_takes_its_hand_along(pit: LinkDriver, paragraph: str) -> None:
     dealt(pit, {1: 5, 2: 1}).enter("TCX-01", 1, "Qh Kh Ah", HIGH)
     pit.enter("TCX-01", 2, "7h 8h 9h", HIGH)
     assert pit.return_wager("TCX-01", 1, paragraph).result == {"returned_cents": 2_500}
@@ -220,7 +220,7 @@ def test_tcx_5_7_to_5_16_a_wager_returned_takes_its_hand_along(pit: Pit, paragra
     assert pit.amounts() == [("TCX-01", 2, 4_800_000)]
 
 
-def test_tcx_5_12_1_before_no_more_bets_the_jackpot_wager_can_be_cancelled(pit: Pit) -> None:
+def test_tcx_5_12_1_before_no_more_bets_the_jackpot_wager_can_be_cancelled(pit: LinkDriver) -> None:
     pit.open("TCX-01")
     pit.wager("TCX-01", 1, 5)
     pit.accepted("TCX-01", "wager.cancelled", position=1)
@@ -228,20 +228,20 @@ def test_tcx_5_12_1_before_no_more_bets_the_jackpot_wager_can_be_cancelled(pit: 
     assert pit.close("TCX-01")["wagered_cents"] == 0
 
 
-def test_tcx_5_12_2_before_no_more_bets_there_is_nothing_to_return(pit: Pit) -> None:
+def test_tcx_5_12_2_before_no_more_bets_there_is_nothing_to_return(pit: LinkDriver) -> None:
     pit.open("TCX-01")
     pit.wager("TCX-01", 1)
     assert pit.refused("TCX-01", "wager.returned", position=1, reason="5.12.2").code == "round_not_closed"
 
 
-def test_tcx_5_16_1_the_round_is_concluded_when_players_have_withdrawn(pit: Pit) -> None:
+def test_tcx_5_16_1_the_round_is_concluded_when_players_have_withdrawn(pit: LinkDriver) -> None:
     dealt(pit, {1: 1})
     pit.return_wager("TCX-01", 1, "5.16.1")
     assert pit.settle("TCX-01").result == {"awards": [], "pending": []}
     pit.open("TCX-01")
 
 
-def test_tcx_appendix_the_layout_has_positions_1_to_7(pit: Pit) -> None:
+def test_tcx_appendix_the_layout_has_positions_1_to_7(pit: LinkDriver) -> None:
     pit.open("TCX-01")
     pit.wager("TCX-01", 7)
     for position in (0, 8):

@@ -10,7 +10,7 @@ from typing import Any
 from jackpot.link import commands
 from jackpot.rules.megalink import GAMES
 from tests.properties.naive_link import CARDS
-from tests.properties.naive_telling import DECK, STRAIGHT_FLUSHES, Json
+from tests.properties.naive_messages import DECK, STRAIGHT_FLUSHES, Json
 from tests.properties.twin_links import TwinLinks
 
 Choose = Callable[[Sequence[Any]], Any]

@@ -7,7 +7,7 @@ story, the list of what was accepted so far; whatever is asked, the whole story 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tests.properties.naive_telling import DECK, Json, Key, Telling
+from tests.properties.naive_messages import DECK, Json, Key, Telling
 
 CARDS = {"bullseye": (5, 0), "ultimate-texas-holdem": (2, 3), "three-card-poker-xtreme": (3, 2)}
 MULTIPLIERS = {"bullseye": [1], "ultimate-texas-holdem": [1, 2, 3, 4, 5], "three-card-poker-xtreme": [1, 2, 3, 4, 5]}

@@ -14,8 +14,8 @@ from jackpot.link.money import Kind
 from jackpot.link.parameters import Parameters, Reading
 from jackpot.link.rounds import Hand, Phase, Round, Wager
 from jackpot.rules.megalink import Rank, jackpot_rank
-from tests.link.pit import Pit
-from tests.properties.naive_telling import DECK, rank_of
+from tests.link.link_driver import LinkDriver
+from tests.properties.naive_messages import DECK, rank_of
 from tests.properties.test_link_against_naive import play_by_seed
 from tests.properties.twin_links import ACCOUNTS, written_and_read
 
@@ -61,9 +61,9 @@ def script(draw: Any, rounds: int) -> Script:
     return said
 
 
-def own_answers(scripts: dict[str, Script], order: list[str]) -> tuple[dict[str, list[Any]], Pit]:
+def own_answers(scripts: dict[str, Script], order: list[str]) -> tuple[dict[str, list[Any]], LinkDriver]:
     """Play the scripts in this order of tables; what each table was told, but for what the whole link shares."""
-    pit = Pit(*scripts, reset_cents=1_000)
+    pit = LinkDriver(*scripts, reset_cents=1_000)
     left = {table: iter(lines) for table, lines in scripts.items()}
     answers: dict[str, list[Any]] = {table: [] for table in scripts}
     for table in order:

@@ -18,7 +18,7 @@ from jackpot.link.state import ClosedHistory, LinkState, Table, meter, table_sta
 from jackpot.rules.megalink import GAMES
 from tests.copying import replace
 from tests.properties.naive_link import Answer, NaiveLink
-from tests.properties.naive_telling import Json
+from tests.properties.naive_messages import Json
 
 if TYPE_CHECKING:
     from jackpot.link.awards import Award

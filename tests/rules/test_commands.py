@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from jackpot.cli import app
 from jackpot.errors import UserError
 from jackpot.rules.fast_action_roulette import NUMBERS
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 UTH = (
     '{"game": "ultimate-texas-holdem", "dealer": ["7d", "7c"], "community": ["Qh", "Jh", "Th", "2c", "3d"],\n'

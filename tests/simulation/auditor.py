@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.simulation.books import Answer, Books
-from tests.simulation.contract import Wording, faults_of_award, faults_of_refusal, faults_of_reply, faults_of_status
+from tests.simulation.ledger_model import Answer, Books
 from tests.simulation.rounds import Json
+from tests.simulation.wording import Wording, faults_of_award, faults_of_refusal, faults_of_reply, faults_of_status
 
 NOT_RECORDED = {
     "malformed",

@@ -15,8 +15,8 @@ from jackpot.signs.configured import sign_board
 from jackpot.signs.feed import Feed
 from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.network import Network
+from tests.simulation.serial_lines import Wire
 from tests.simulation.tables import BROKER
-from tests.simulation.wires import Wire
 
 CLIENT = "boards"
 LAID_OUT_EVERY_S = 600.0

@@ -1,6 +1,6 @@
 """Every bug that is planted, by its name."""
 
-from tests.simulation import planted_in_boards, planted_in_desk, planted_in_wire
+from tests.simulation import planted_in_batches, planted_in_boards, planted_in_mqtt
 from tests.simulation.planting import Bed
 
-PLANTED: Bed = {**planted_in_desk.PLANTED, **planted_in_wire.PLANTED, **planted_in_boards.PLANTED}
+PLANTED: Bed = {**planted_in_batches.PLANTED, **planted_in_mqtt.PLANTED, **planted_in_boards.PLANTED}

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import combinations, count, cycle, islice
 
 from jackpot.daemon.link_runner import LEASE_S
-from tests.simulation.faults import KINDS
+from tests.simulation.fault_schedule import KINDS
 from tests.simulation.plan import Plan, Verdict
 from tests.simulation.world import play
 

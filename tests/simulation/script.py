@@ -11,6 +11,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.contract.refusals import NOT_RECORDED
 from jackpot.daemon.batch_attempt import IncomingEvent, PendingCommand
 from jackpot.daemon.batch_processor import BatchProcessor
@@ -29,11 +30,10 @@ from jackpot.link.commands import (
     TablesConfigured,
     parameters_document,
 )
-from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
 from jackpot.link.rounds import to_document
 from jackpot.link.state import ClosedHistory, LinkState
-from tests.ledger.desks import Said
+from tests.ledger.processors import Said
 from tests.simulation.cards import deal
 from tests.simulation.plan import START
 

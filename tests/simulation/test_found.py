@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from jackpot.cli.verify import LANGUAGE
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.daemon.background_tasks import BackgroundTasks
 from jackpot.daemon.batch_attempt import IncomingEvent, PendingCommand
 from jackpot.daemon.batch_processor import BatchProcessor
@@ -20,16 +21,15 @@ from jackpot.ledger.post import Batch
 from jackpot.ledger.record import Head
 from jackpot.ledger.replay import Replay, StoredEvent
 from jackpot.link.commands import AnyCommand, LinkOpened, RoundConcluded, TablesConfigured, parameters_document
-from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
 from jackpot.link.state import ClosedHistory, LinkState, RoundKey
-from tests.ledger.desks import Said
+from tests.ledger.processors import Said
 from tests.simulation.daemon import Daemon
 from tests.simulation.database import Database
 from tests.simulation.ledger import written
 from tests.simulation.loop import Process, VirtualLoop, on_virtual_time
 from tests.simulation.plan import START, Plan
-from tests.simulation.stage import set_stage
+from tests.simulation.substitutes import set_stage
 from tests.simulation.trace import Trace
 from tests.simulation.world import World
 
@@ -63,7 +63,7 @@ class Shelf:
         self.database.post(written(batch, state, sent), "A")
 
 
-class Office:
+class ConsoleClient:
     """One desk with an open round r1 at its table."""
 
     def __init__(self, loop: VirtualLoop) -> None:
@@ -104,7 +104,7 @@ class Office:
 
 def test_an_event_in_the_same_batch_as_the_order_that_ended_its_round_is_told_so() -> None:
     async def story(loop: VirtualLoop) -> None:
-        office = Office(loop)
+        office = ConsoleClient(loop)
         await office.open()
         await office.processor.serve([office.ordered(office.void()), office.event("wager.placed", position=1)])
         assert office.counter.replies[-1]["code"] == "round_concluded"
@@ -114,7 +114,7 @@ def test_an_event_in_the_same_batch_as_the_order_that_ended_its_round_is_told_so
 
 def test_a_ledger_with_a_round_ended_by_order_is_verified() -> None:
     async def story(loop: VirtualLoop) -> None:
-        office = Office(loop)
+        office = ConsoleClient(loop)
         await office.open()
         await office.order(office.void())
         await office.processor.serve([office.event("wager.placed", position=1)])
@@ -127,7 +127,7 @@ def test_a_ledger_with_a_round_ended_by_order_is_verified() -> None:
 
 def test_an_order_whose_answer_was_lost_gets_it_again_though_it_is_no_longer_possible() -> None:
     async def story(loop: VirtualLoop) -> None:
-        office = Office(loop)
+        office = ConsoleClient(loop)
         await office.open()
         first = await office.order(office.void())
         assert first["status"] == "accepted"
@@ -140,7 +140,7 @@ def test_an_order_that_nobody_waits_for_any_more_is_left_to_who_leads_then() -> 
     """Its leader lost the ledger: another may have refused it meanwhile, and said so."""
 
     async def story(loop: VirtualLoop) -> None:
-        office = Office(loop)
+        office = ConsoleClient(loop)
         await office.open()
         office.processor.order(office.void()).cancel()
         wager = office.event("wager.placed", position=1)
@@ -155,7 +155,7 @@ def test_an_order_that_nobody_waits_for_any_more_is_left_to_who_leads_then() -> 
 
 def test_a_desk_that_must_read_again_does_not_write_under_another_leaders_epoch() -> None:
     async def story(loop: VirtualLoop) -> None:
-        office = Office(loop)
+        office = ConsoleClient(loop)
         await office.open()
         n = office.processor.n
         office.database.links[LINK].expires_at = -1.0
@@ -170,7 +170,7 @@ def test_a_desk_that_must_read_again_does_not_write_under_another_leaders_epoch(
     on_virtual_time(story)
 
 
-class House:
+class Site:
     """Daemons of a world in which nothing goes wrong by itself."""
 
     def __init__(self, loop: VirtualLoop, patch: pytest.MonkeyPatch) -> None:
@@ -216,8 +216,8 @@ class House:
 
 
 @asynccontextmanager
-async def house_of(loop: VirtualLoop, patch: pytest.MonkeyPatch) -> AsyncIterator[House]:
-    house = House(loop, patch)
+async def house_of(loop: VirtualLoop, patch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
+    house = Site(loop, patch)
     try:
         async with asyncio.timeout(600):
             yield house

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from jackpot.ledger.connection import connect_writer
-from tests.ledger.scribe import ledger_template, ledger_url  # noqa: F401 fixtures
-from tests.simulation import planted_in_desk
+from tests.ledger.ledger_driver import ledger_template, ledger_url  # noqa: F401 fixtures
+from tests.simulation import planted_in_batches
 from tests.simulation.database import Database
 from tests.simulation.ledger import Ledger
 from tests.simulation.loop import Process, VirtualLoop
 from tests.simulation.planting import Plant, around
 from tests.simulation.script import Script, Step
-from tests.simulation.stage import replace_postgresql
+from tests.simulation.substitutes import replace_postgresql
 from tests.simulation.trace import Trace
 
 STEPS = 120
@@ -69,7 +69,11 @@ def cut_no_lease(patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "plant",
-    [cut_no_lease, planted_in_desk.the_head_is_moved_whoever_leads, planted_in_desk.event_ids_have_no_unique_index],
+    [
+        cut_no_lease,
+        planted_in_batches.the_head_is_moved_whoever_leads,
+        planted_in_batches.event_ids_have_no_unique_index,
+    ],
 )
 def test_what_the_simulated_ledger_did_otherwise_would_show(plant: Plant) -> None:
     """In outcomes that differ from those above, which PostgreSQL has too."""

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.simulation.faults import Weather
+from tests.simulation.fault_schedule import FaultSchedule
 from tests.simulation.plan import Plan
 from tests.simulation.planted import PLANTED
 from tests.simulation.run import explained
@@ -49,4 +49,4 @@ def test_a_failing_seed_fails_again_in_the_same_way_and_says_how(monkeypatch: py
 
 def test_every_weather_that_a_planted_bug_asks_for_exists() -> None:
     asked = {fault for planted in PLANTED.values() for fault in planted.weather}
-    assert {fault for fault in asked if not hasattr(Weather, fault)} == set()
+    assert {fault for fault in asked if not hasattr(FaultSchedule, fault)} == set()

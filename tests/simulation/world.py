@@ -13,15 +13,15 @@ from tests.simulation.broker import Broker
 from tests.simulation.closing import close_audit, suspension_is_said
 from tests.simulation.daemon import Daemon
 from tests.simulation.database import Database, Mischief
-from tests.simulation.eyes import Eyes
-from tests.simulation.faults import Weather
+from tests.simulation.fault_schedule import FaultSchedule
 from tests.simulation.ledger import Row
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.network import Network
+from tests.simulation.observer import Observer
 from tests.simulation.plan import Plan, Verdict
 from tests.simulation.rogue import Rogue
 from tests.simulation.sign import Sign
-from tests.simulation.stage import hang_boards, set_stage
+from tests.simulation.substitutes import hang_boards, set_stage
 from tests.simulation.tables import Habits, Table
 from tests.simulation.trace import Trace
 
@@ -60,12 +60,12 @@ class World:
         self.broker.on_publish = self._published
         self.broker.on_deliver = self._delivered
         self.broker.on_greet = self._greeted
-        self.eyes: Eyes | None = None
+        self.eyes: Observer | None = None
         self.database.on_commit = self._committed
         self.database.on_intruder = self.complain
         self.daemons: list[Daemon] = []
         self.tables: list[Table] = []
-        self.weather = Weather(self, plan.chance("weather"), plan.only)
+        self.weather = FaultSchedule(self, plan.chance("weather"), plan.only)
         self.broker.fates = self.weather.fates
         loop.set_exception_handler(lambda _, about: self.complain(f"{about['message']}: {about.get('exception')!r}"))
 
@@ -139,7 +139,7 @@ class World:
             return Sign(self.loop, self.auditor.shown)
         links, chance = [link.id for link in self.config.links], self.plan.chance("boards")
         boards = Boards(self.loop, chance, self.network, links=links, look=self._look, hear=self.auditor.shown)
-        self.eyes = Eyes(self.auditor, boards, self.loop.time)
+        self.eyes = Observer(self.auditor, boards, self.loop.time)
         return boards
 
     # The days.

@@ -10,7 +10,6 @@ import asyncpg
 
 from jackpot.cli.checks.finding import Finding, bad, good, odd
 from jackpot.config import Config, Link
-from jackpot.embedded.servers import heads_file
 from jackpot.errors import UserError
 from jackpot.ledger import migrate
 from jackpot.ledger.audit import self_audit
@@ -19,6 +18,7 @@ from jackpot.ledger.heads import keeping
 from jackpot.ledger.heads.form import SignedHead
 from jackpot.ledger.schema import FACTS
 from jackpot.link.commands import parameters_document
+from jackpot.pki.secrets import heads_file
 
 POSTGRESQL_MIN: Final = 14
 SKEW_S_MAX: Final = 1.0

@@ -8,10 +8,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from jackpot.cli.checks import books, certificates, machine, secrets, wires
 from jackpot.cli.checks.finding import Finding, bad, good, odd
 from jackpot.config import Config
-from jackpot.embedded.servers import database, event_keys
+from jackpot.embedded.servers import database
 from jackpot.errors import UserError
 from jackpot.ledger.connection import connect_writer
 from jackpot.ledger.errors import DRIVER_ERRORS, reason
+from jackpot.pki.secrets import event_keys
 
 
 async def examine(config: Config, path: Path) -> AsyncIterator[Finding]:

@@ -8,11 +8,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from jackpot.cli.checks.finding import Finding, bad, good
 from jackpot.config import Config
-from jackpot.embedded.servers import database, exposed, people_seal, secret_files
+from jackpot.embedded.servers import database
 from jackpot.errors import UserError
 from jackpot.ledger.connection import create_engine
 from jackpot.ledger.errors import DRIVER_ERRORS, reason
 from jackpot.people import accounts
+from jackpot.pki.secrets import exposed, people_seal, secret_files
 
 
 def files(config: Config) -> Iterator[Finding]:

@@ -13,11 +13,11 @@ import msgspec
 from sqlalchemy import Row, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.finance.reconciliation.data import Counters, LinkDay, Reconciliation, TableDay
 from jackpot.finance.reconciliation.day_head import Finder, signed
 from jackpot.finance.reconciliation.read_link import read_link
 from jackpot.ledger.schema import links
-from jackpot.link.gaming_day import GamingDay
 
 TIME_LIMIT_S = 60
 

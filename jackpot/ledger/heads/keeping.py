@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from jackpot import metrics
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.ledger.connection import AnyConnection
 from jackpot.ledger.errors import DATABASE_ERRORS, translated
 from jackpot.ledger.heads.file import HeadsFile
 from jackpot.ledger.heads.form import SignedHead
 from jackpot.ledger.record import Head
-from jackpot.link.gaming_day import GamingDay
 
 HEADS_EVERY_S = 60.0
 CLOSE_AFTER = dt.timedelta(minutes=1)

@@ -10,7 +10,7 @@ import pytest
 
 from jackpot.mqtt import client, packets
 from jackpot.mqtt.client import MqttError
-from tests.wire.peers import fake_broker, forever, greet, opened, read_packet
+from tests.mqtt.peers import fake_broker, forever, greet, opened, read_packet
 
 pytestmark = pytest.mark.usefixtures("calm_loop")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jackpot.config import service_manager
+from jackpot.config import systemd_settings
 from jackpot.daemon.service_manager import ServiceManager
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
@@ -85,7 +85,7 @@ def test_nobody_to_tell_is_no_mistake(tmp_path: Path) -> None:
     ],
 )
 def test_what_systemd_asks_for(environment: dict[str, str], expected: ServiceManager) -> None:
-    assert service_manager(environment) == expected
+    assert ServiceManager(*systemd_settings(environment)) == expected
 
 
 def test_the_board_agent_says_ready_and_beats(mosquitto: str, tmp_path: Path) -> None:

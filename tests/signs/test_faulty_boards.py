@@ -14,9 +14,9 @@ from drivers.emulator.boards import AlphaSign
 from drivers.wiring import Wiring
 from jackpot.signs import BoardAgent, JsonLinesHistory, SignBoard, agent
 from jackpot.signs.history import answer
-from tests.drivers.conftest import Hall, eventually
 from tests.logged import logged_by
-from tests.patience import patience_s
+from tests.signs.conftest import Hall, eventually
+from tests.waiting import patience_s
 
 
 def is_well(board: str) -> bool:

@@ -15,13 +15,13 @@ from jackpot.finance.reconciliation.as_csv import harmless
 from jackpot.formatting.money import grouped, plain
 from jackpot.link.commands import BalanceAdjusted
 from tests.finance.terminal import Ended, at_terminal, write_config
-from tests.ledger.scribe import Scribe, play_every_kind, scribe_at
+from tests.ledger.ledger_driver import LedgerDriver, play_every_kind, scribe_at
 
 DAY = "2026-11-16"
 
 
 @pytest.fixture
-async def scribe(ledger_url: str) -> AsyncIterator[Scribe]:
+async def scribe(ledger_url: str) -> AsyncIterator[LedgerDriver]:
     async with scribe_at(ledger_url, "UTH-01", "UTH-02", "BE-01", "TCX-01") as scribe:
         play_every_kind(scribe)
         scribe.void("UTH-01")
@@ -49,7 +49,7 @@ async def reconciled(config: Path, *options: str | Path) -> Ended:
     return await at_terminal(command, "--config", config, "--day", DAY, *options)
 
 
-async def test_json_has_the_shape_of_the_contract(scribe: Scribe, config: Path) -> None:
+async def test_json_has_the_shape_of_the_contract(scribe: LedgerDriver, config: Path) -> None:
     ended = await reconciled(config, "-o", "json")
     assert ended.exit_code == 0
     document = json.loads(ended.stdout)
@@ -67,7 +67,7 @@ async def test_json_has_the_shape_of_the_contract(scribe: Scribe, config: Path) 
         assert table["balanced"] is True
 
 
-async def test_a_day_that_does_not_balance_ends_with_1_and_names_everything(scribe: Scribe, config: Path) -> None:
+async def test_a_day_that_does_not_balance_ends_with_1_and_names_everything(scribe: LedgerDriver, config: Path) -> None:
     scribe.report("UTH-01", wagers=99)
     scribe.report("BE-01", awards=1)
     await scribe.commit()
@@ -80,7 +80,7 @@ async def test_a_day_that_does_not_balance_ends_with_1_and_names_everything(scri
         assert ended.stdout
 
 
-async def test_csv_is_one_rectangle_of_figures_and_runs_no_formula(scribe: Scribe, config: Path) -> None:
+async def test_csv_is_one_rectangle_of_figures_and_runs_no_formula(scribe: LedgerDriver, config: Path) -> None:
     ended = await reconciled(config, "-o", "csv")
     rows = list(csv.DictReader(io.StringIO(ended.stdout.decode())))
     assert {None} & {key for row in rows for key in row} == set()
@@ -103,7 +103,9 @@ def test_other_text_is_left_alone() -> None:
     assert [harmless(text) for text in ("UTH-01", "", "a=b", "5-1")] == ["UTH-01", "", "a=b", "5-1"]
 
 
-async def test_xlsx_has_figures_as_numbers_and_texts_as_texts(scribe: Scribe, config: Path, tmp_path: Path) -> None:
+async def test_xlsx_has_figures_as_numbers_and_texts_as_texts(
+    scribe: LedgerDriver, config: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "day.xlsx"
     assert (await reconciled(config, "-o", "xlsx", "--out", out)).exit_code == 0
     book = openpyxl.load_workbook(out)
@@ -115,7 +117,7 @@ async def test_xlsx_has_figures_as_numbers_and_texts_as_texts(scribe: Scribe, co
     assert "f" not in {cell.data_type for cell in cells}
 
 
-async def test_pdf_prints_the_day_in_the_sheets_words(scribe: Scribe, config: Path, tmp_path: Path) -> None:
+async def test_pdf_prints_the_day_in_the_sheets_words(scribe: LedgerDriver, config: Path, tmp_path: Path) -> None:
     out = tmp_path / "day.pdf"
     assert (await reconciled(config, "-o", "pdf", "--out", out)).exit_code == 0
     pages = PdfReader(out).pages
@@ -138,7 +140,7 @@ async def test_pdf_prints_the_day_in_the_sheets_words(scribe: Scribe, config: Pa
 
 @pytest.mark.parametrize("columns", [60, 80, 100, 140, 200])
 async def test_the_screen_shows_every_figure_whole_however_narrow_it_is(
-    scribe: Scribe, config: Path, columns: int
+    scribe: LedgerDriver, config: Path, columns: int
 ) -> None:
     scribe.report("UTH-02", wagers=12_345)
     await scribe.commit()
@@ -151,7 +153,7 @@ async def test_the_screen_shows_every_figure_whole_however_narrow_it_is(
     assert "…" not in shown
 
 
-async def test_bad_use_is_one_line(scribe: Scribe, config: Path, tmp_path: Path) -> None:
+async def test_bad_use_is_one_line(scribe: LedgerDriver, config: Path, tmp_path: Path) -> None:
     ended = await at_terminal(command, "--config", config, "--day", "16.11.2026")
     assert (ended.exit_code, ended.message) == (2, "'16.11.2026' is no gaming day; write it as 2026-11-16")
     ended = await reconciled(config, "-o", "csv", "--out", tmp_path / "no" / "where.csv")

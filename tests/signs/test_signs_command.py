@@ -31,7 +31,7 @@ from jackpot.mqtt.client import Broker, Connection
 from jackpot.signs import Entry, JsonLinesHistory
 from tests import brokers
 from tests.acceptance import processes
-from tests.drivers.conftest import eventually
+from tests.signs.conftest import eventually
 
 PROGRAM = [sys.executable, "-c", "from jackpot.cli.signs import command; command()"]
 

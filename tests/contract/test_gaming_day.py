@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jackpot.link.gaming_day import GamingDay
+from jackpot.contract.gaming_day import GamingDay
 
 SINGAPORE = GamingDay.of("Asia/Singapore", "06:00")
 LONDON = GamingDay.of("Europe/London", "06:00")

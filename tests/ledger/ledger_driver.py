@@ -17,8 +17,9 @@ import asyncpg
 import msgspec
 import pytest
 
-from jackpot.contract.codec import UnreadableEvent, answer, decode, encode
+from jackpot.contract.codec import UnreadableEvent, decode, encode
 from jackpot.contract.events import MetersReported
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.ledger import lease
 from jackpot.ledger.connection import connect_writer, create_engine
 from jackpot.ledger.load import rfc3339
@@ -27,7 +28,7 @@ from jackpot.ledger.post import Batch
 from jackpot.ledger.record import Head, Record
 from jackpot.ledger.store import Store
 from jackpot.link.awards import Award
-from jackpot.link.changes import Accepted, Decision, remember
+from jackpot.link.changes import Accepted, Decision, remember, reply
 from jackpot.link.commands import (
     AnyCommand,
     LinkOpened,
@@ -39,12 +40,11 @@ from jackpot.link.commands import (
     parameters_document,
 )
 from jackpot.link.decide import step
-from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
 from jackpot.link.rounds import Phase
 from jackpot.link.state import ClosedHistory, LinkState
 from jackpot.rules.megalink import GAMES
-from tests.link.pit import GAME_OF_PREFIX, Pit
+from tests.link.link_driver import GAME_OF_PREFIX, LinkDriver
 from tests.servers import PostgresProgram
 
 NOON = dt.datetime(2026, 11, 16, 4, 0, tzinfo=dt.UTC)
@@ -53,7 +53,7 @@ NOON = dt.datetime(2026, 11, 16, 4, 0, tzinfo=dt.UTC)
 SINGAPORE = GamingDay.of("Asia/Singapore", "06:00")
 
 
-class Scribe(Pit):
+class LedgerDriver(LinkDriver):
     """One link; tables are named after their sheet ("BE-01")."""
 
     def __init__(self, store: Store, head: Head, state: LinkState, clock: dt.datetime, gaming_day: GamingDay) -> None:
@@ -112,8 +112,8 @@ class Scribe(Pit):
         accepted = decision if isinstance(decision, Accepted) else None
         if decision.recorded:
             round_ = None if isinstance(event, MetersReported) else event.round
-            reply = encode(answer(event, decision))
-            batch.add(Record(event.id, table, event.seq, event.type, round_, payload, reply, accepted), event)
+            answer = reply(event, decision)
+            batch.add(Record(event.id, table, event.seq, event.type, round_, payload, answer, accepted), event)
         if accepted is not None:
             self._count(accepted, table, standing)
         return decision
@@ -125,9 +125,9 @@ class Scribe(Pit):
         accepted = carry_out(self.state, command, at=rfc3339(self._clock))
         remember(self.past, accepted)
         self._count(accepted, table, standing)
-        payload, reply = msgspec.json.encode(command), encode({"status": "accepted", "result": accepted.result})
+        payload, answer = msgspec.json.encode(command), encode({"status": "accepted", "result": accepted.result})
         round_ = getattr(command, "round", None)
-        batch.add(Record(command.id, None, None, command.type, round_, payload, reply, accepted))
+        batch.add(Record(command.id, None, None, command.type, round_, payload, answer, accepted))
         return accepted
 
     async def configure(self, *tables: str) -> None:
@@ -212,7 +212,7 @@ async def scribe_at(
     clock: dt.datetime = NOON,
     gaming_day: GamingDay = SINGAPORE,
     **parameters: Any,
-) -> AsyncIterator[Scribe]:
+) -> AsyncIterator[LedgerDriver]:
     """A scribe on a link of its own, opened with these parameters; the database has its schema."""
     connection = await connect_writer(url)
     try:
@@ -222,7 +222,7 @@ async def scribe_at(
     store = Store(url, link)
     try:
         head, state, _ = await store.load()
-        scribe = Scribe(store, head, state, clock, gaming_day)
+        scribe = LedgerDriver(store, head, state, clock, gaming_day)
         opened = parameters_document(Parameters(**parameters))
         scribe.command(LinkOpened(id=f"{link}-opened", by="controller", reason="first seen", parameters=opened))
         await scribe.configure(*tables)
@@ -231,7 +231,7 @@ async def scribe_at(
         await store.close()
 
 
-def play_every_kind(scribe: Scribe) -> None:
+def play_every_kind(scribe: LedgerDriver) -> None:
     """Every event, every command and many a refusal, on tables UTH-01, UTH-02, BE-01 and TCX-01."""
     scribe.adjust("reserve", 20_000_000)
     scribe.open("UTH-01", "first")

@@ -29,7 +29,7 @@ GAME_OF_PREFIX = {"BE": "bullseye", "UTH": "ultimate-texas-holdem", "TCX": "thre
 TABLES = ("BE-01", "BE-02", "UTH-01", "UTH-02", "TCX-01", "TCX-02")
 
 
-class Pit:
+class LinkDriver:
     """Tables named after their sheet ("BE-01") on one link, opened with these parameters."""
 
     def __init__(self, *tables: str, **parameters: Any) -> None:
@@ -202,10 +202,10 @@ def _table(name: str) -> Table:
     return Table(name, game, game.positions_max)
 
 
-def of_the_examples(*tables: str, **parameters: Any) -> Pit:
+def of_the_examples(*tables: str, **parameters: Any) -> LinkDriver:
     """Unit S$5, increment 25 %, reserve 3.1 %, reset S$100,000, reserve ample."""
     terms = {"unit_cents": 500, "increment_bp": 2500, "reserve_bp": 310, "reset_cents": 10_000_000}
-    pit = Pit(*tables, **{**terms, **parameters})
+    pit = LinkDriver(*tables, **{**terms, **parameters})
     pit.hold_reserve(100_000_000)
     return pit
 

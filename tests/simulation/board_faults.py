@@ -21,7 +21,7 @@ BOARDS = (
 )
 
 
-class BoardMishaps:
+class BoardFaults:
     world: "World"
     chance: random.Random
     closing: bool

@@ -21,8 +21,8 @@ from jackpot.ledger.connection import create_engine
 from jackpot.mqtt.client import Broker
 from jackpot.people import sessions
 from jackpot.signs.feed import Feed
-from tests.console.house import LINK, PASSWORD, hire
-from tests.ledger.scribe import NOON, play_every_kind, scribe_at
+from tests.console.site import LINK, PASSWORD, hire
+from tests.ledger.ledger_driver import NOON, play_every_kind, scribe_at
 
 OTHER_LINK = "minilink"
 TABLES = ("UTH-01", "UTH-02", "BE-01", "TCX-01")
@@ -52,7 +52,7 @@ BOARD = {
 
 
 @dataclass
-class Office:
+class ConsoleClient:
     engine: AsyncEngine
     app: FastAPI
     _secrets: dict[str, str] = field(default_factory=dict)
@@ -96,7 +96,7 @@ def console(engine: AsyncEngine) -> FastAPI:
 
 
 @asynccontextmanager
-async def open_office(url: str) -> AsyncIterator[Office]:
+async def open_office(url: str) -> AsyncIterator[ConsoleClient]:
     engine = create_engine(url)
     try:
         await hire(engine)
@@ -105,13 +105,13 @@ async def open_office(url: str) -> AsyncIterator[Office]:
             await scribe.commit()
         async with scribe_at(url, link=OTHER_LINK):
             pass
-        yield Office(engine, console(engine))
+        yield ConsoleClient(engine, console(engine))
     finally:
         await engine.dispose()
 
 
 @asynccontextmanager
-async def served(office: Office, *trusted_proxies: str) -> AsyncIterator[int]:
+async def served(office: ConsoleClient, *trusted_proxies: str) -> AsyncIterator[int]:
     """The real web server around it; its port."""
     door = socket.create_server(("127.0.0.1", 0))
     server = HttpServer(office.app, trusted_proxies)

@@ -7,7 +7,7 @@ from pathlib import Path
 from jackpot.mqtt.client import Broker, Connection
 from jackpot.mqtt.session import Session
 from tests import brokers
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 
 async def test_a_node_that_is_not_there_or_goes_away_is_passed_over(tmp_path: Path) -> None:

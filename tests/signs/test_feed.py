@@ -14,7 +14,7 @@ from jackpot.mqtt.client import Broker, Connection
 from jackpot.signs import feed as feed_module
 from jackpot.signs.feed import Feed
 from tests.logged import logged_by
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 DEEP = 100_000
 

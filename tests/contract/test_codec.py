@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jackpot.contract.codec import PAYLOAD_BYTES_MAX, UnreadableEvent, answer_unreadable, decode, encode
+from jackpot.contract.codec import PAYLOAD_BYTES_MAX, UnreadableEvent, decode, encode, unreadable_reply
 from jackpot.contract.events import HandEntered, RoundOpened
 from jackpot.contract.refusals import Code
 
@@ -30,8 +30,8 @@ def payload(type_: str, *more: str, id_: str = "an id") -> bytes:
 def refusal(said: bytes) -> dict[str, Any]:
     event = decode(said)
     assert isinstance(event, UnreadableEvent), event
-    encode(answer_unreadable(event))  # it can be answered
-    return answer_unreadable(event)
+    encode(unreadable_reply(event))  # it can be answered
+    return unreadable_reply(event)
 
 
 @pytest.mark.parametrize("field", LONE)

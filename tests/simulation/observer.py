@@ -57,7 +57,7 @@ def read(text: str) -> tuple[str, int | None]:
     return ("win" if words and not words.endswith(("PENDING", "HELD")) else "figure"), cents
 
 
-class Eyes:
+class Observer:
     def __init__(self, auditor: Auditor, boards: Boards, now: Callable[[], float]) -> None:
         self._auditor = auditor
         self._boards = boards

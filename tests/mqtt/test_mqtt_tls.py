@@ -16,7 +16,7 @@ from cryptography.x509.oid import NameOID
 from jackpot.errors import UserError
 from jackpot.mqtt.client import Broker, Connection, MqttError
 from tests import brokers
-from tests.wire.peers import Inbox
+from tests.mqtt.peers import Inbox
 
 
 @dataclass(frozen=True, slots=True)

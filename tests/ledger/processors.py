@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from jackpot.contract.gaming_day import GamingDay
 from jackpot.daemon.batch_attempt import IncomingEvent, PendingCommand
 from jackpot.daemon.batch_processor import BatchProcessor
 from jackpot.ledger import lease
@@ -21,9 +22,8 @@ from jackpot.link.commands import (
     tables_from,
     tables_from_now_on,
 )
-from jackpot.link.gaming_day import GamingDay
 from jackpot.link.parameters import Parameters
-from tests.ledger.scribe import NOON, SINGAPORE
+from tests.ledger.ledger_driver import NOON, SINGAPORE
 
 
 class Said:

@@ -11,8 +11,8 @@ import pytest
 from jackpot.mqtt.client import Broker, Connection, Message, MqttError, Will
 from jackpot.mqtt.packets import PACKET_BYTES_MAX
 from tests import brokers
+from tests.mqtt.peers import PATIENCE_S, Inbox, quiet_loop
 from tests.proxy import CuttingProxy
-from tests.wire.peers import PATIENCE_S, Inbox, quiet_loop
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from jackpot.config import Sign
 from jackpot.errors import UserError
 from jackpot.signs import BoardAgent, SignBoard
 from jackpot.signs.configured import sign_board
-from tests.drivers.conftest import Hall, Record, eventually
-from tests.patience import patience_s
+from tests.signs.conftest import Hall, Record, eventually
+from tests.waiting import patience_s
 
 PROTOCOLS: tuple[ProtocolName, ...] = ("alpha", "ed400", "icpdas")
 LINES: dict[str, dict[str, Any]] = {

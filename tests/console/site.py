@@ -21,8 +21,8 @@ from jackpot.people.roles import Role
 from tests.acceptance import processes
 from tests.acceptance.processes import Daemon
 from tests.brokers import free_port
-from tests.patience import patience_s
 from tests.servers import RestartableBroker
+from tests.waiting import patience_s
 
 PASSWORD = "correct horse battery"
 INSTALLER = Actor("installer (terminal)", "terminal")
@@ -54,7 +54,7 @@ async def hire(engine: AsyncEngine) -> None:
 
 
 @dataclass
-class House:
+class Site:
     url: str
     engine: AsyncEngine
     daemon: Daemon
@@ -120,7 +120,7 @@ async def log_in(page: Page, name: str, password: str = PASSWORD) -> None:
 @asynccontextmanager
 async def open_house(
     directory: Path, database_url: str, broker: RestartableBroker, browser: Browser
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Site]:
     async with AsyncExitStack() as stack:
         engine = create_engine(database_url)
         stack.push_async_callback(engine.dispose)
@@ -142,4 +142,4 @@ async def open_house(
             table: await stack.enter_async_context(TableController(Broker.from_url(broker.url), LINK, table))
             for table in TABLES
         }
-        yield House(f"http://{listen}", engine, daemon, broker, tables, browser)
+        yield Site(f"http://{listen}", engine, daemon, broker, tables, browser)

@@ -1,13 +1,12 @@
 """The MQTT client is tested on both event loops: Python's own and uvloop."""
 
 import asyncio
-import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 
 import pytest
 import uvloop
 
-from tests.wire.peers import quiet_loop
+from tests.mqtt.peers import quiet_loop
 
 
 def pytest_asyncio_loop_factories(
@@ -16,12 +15,6 @@ def pytest_asyncio_loop_factories(
     if item.path.name.startswith("test_mqtt"):
         return {"asyncio": asyncio.SelectorEventLoop, "uvloop": uvloop.new_event_loop}
     return {"asyncio": asyncio.new_event_loop}
-
-
-@pytest.fixture
-def name() -> str:
-    """Names of its own for each test, for tests share a broker."""
-    return uuid.uuid4().hex[:12]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from drivers.emulator import EmulatedBoard, EmulatedPort, Faults, emulate
 from drivers.wiring import ProtocolName, Wiring
 from jackpot.signs import BoardAgent, Entry, SignBoard
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 WIDTHS = {"alpha": 16, "ed400": 10, "icpdas": 9}
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from tests.simulation.board_faults import BOARDS, BoardFaults
 from tests.simulation.daemon import Daemon
 from tests.simulation.database import Mischief
 from tests.simulation.loop import Process
-from tests.simulation.mishaps import BOARDS, BoardMishaps
 from tests.simulation.network import DOWN, UP
 from tests.simulation.people import PEOPLE, People
 from tests.simulation.tables import Table
@@ -44,7 +44,7 @@ KINDS = (
 POINTS = ("received", "begun", "written", "committed", "replied", "acknowledged")
 
 
-class Weather(BoardMishaps, People):
+class FaultSchedule(BoardFaults, People):
     """Draws what happens next, until the house closes."""
 
     def __init__(self, world: "World", chance: random.Random, only: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ from jackpot.mqtt.broker import Broker
 from jackpot.mqtt.client import Message
 from jackpot.mqtt.session import always
 from jackpot.rules.megalink import GAMES
-from tests.wire.peers import CONNACK, PATIENCE_S, SUBACK, fake_broker, forever, greet, read_packet
+from tests.mqtt.peers import CONNACK, PATIENCE_S, SUBACK, fake_broker, forever, greet, read_packet
 
 HELD_MAX, HELD_LOW, KEPT = 4, 2, 20
 """At most so many are held, reading goes on at so many, and the broker had kept so many for us."""

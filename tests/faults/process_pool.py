@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent.parent
 class Life:
     """A forked daemon; what `subprocess.Popen` is to one that was started the long way."""
 
-    def __init__(self, nursery: "Nursery", pid: int) -> None:
+    def __init__(self, nursery: "ProcessPool", pid: int) -> None:
         self._nursery = nursery
         self.pid = pid
 
@@ -53,13 +53,13 @@ class Life:
             os.kill(self.pid, number)
 
 
-class Nursery:
+class ProcessPool:
     def __init__(self) -> None:
         self.ended: dict[int, int] = {}
         self._begun: list[int] = []
         self._heard = b""
         self._program = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.nursery"],
+            [sys.executable, "-m", "tests.faults.process_pool"],
             cwd=ROOT,
             env=environment(),
             stdin=subprocess.PIPE,

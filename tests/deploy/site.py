@@ -16,7 +16,7 @@ from tests.deploy.installed import DEPLOY
 from tests.deploy.machine import LINK, NOTHING, Machine
 from tests.deploy.terminal import terminal
 from tests.deploy.test_roles_at_work import Api
-from tests.patience import patience_s
+from tests.waiting import patience_s
 
 STRAIGHT_FLUSH = ["5d", "6d", "7d", "8d", "9d"]
 
@@ -53,7 +53,7 @@ async def typed(
     return await asyncio.to_thread(site.types, block, filled_in, cwd)
 
 
-class Office:
+class ConsoleClient:
     """The console, and who works there."""
 
     def __init__(self, site: Machine) -> None:

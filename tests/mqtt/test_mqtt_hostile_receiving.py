@@ -8,7 +8,7 @@ import pytest
 
 from jackpot.mqtt import client, packets
 from jackpot.mqtt.client import Connection, Message, MqttError
-from tests.wire.peers import CONNACK, SUBACK, Inbox, fake_broker, forever, greet, opened, read_packet
+from tests.mqtt.peers import CONNACK, SUBACK, Inbox, fake_broker, forever, greet, opened, read_packet
 
 pytestmark = pytest.mark.usefixtures("calm_loop")
 
