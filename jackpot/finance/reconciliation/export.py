@@ -17,5 +17,5 @@ def render(day: Reconciliation, form: str) -> bytes:
     """`form` is one of MEDIA_TYPES. What writes a form is large, and loaded when that form is asked for."""
     if form == "json":
         return json.dumps(day.document()).encode() + b"\n"
-    written: bytes = importlib.import_module(f"jackpot.finance.as_{form}").render(day)
+    written: bytes = importlib.import_module(f"jackpot.finance.reconciliation.as_{form}").render(day)
     return written
