@@ -121,14 +121,14 @@ def test_a_service_is_hardly_exposed(name: str) -> None:
     assert float(exposure[1]) <= EXPOSURE_MAX
 
 
-@pytest.mark.parametrize("name", ["jackpot.daemon.service", "jackpot-signs.service", "jackpot-broker-log.service"])
+@pytest.mark.parametrize("name", ["jackpot.service", "jackpot-signs.service", "jackpot-broker-log.service"])
 def test_a_daemon_is_watched(name: str) -> None:
     text = (DEPLOY / "systemd" / name).read_text()
     assert "Type=notify\n" in text
     assert re.search(r"^WatchdogSec=\d+$", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["jackpot.daemon.service", "jackpot-signs.service"])
+@pytest.mark.parametrize("name", ["jackpot.service", "jackpot-signs.service"])
 def test_the_drivers_of_boards_are_there_before_their_devices_are_allowed(name: str) -> None:
     """`char-ttyUSB` is looked up when the unit starts, and nothing is allowed by a name that no driver has yet."""
     text = (DEPLOY / "systemd" / name).read_text()
