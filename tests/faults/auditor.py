@@ -16,8 +16,8 @@ import asyncpg
 from jackpot.ledger.record import Record, chain
 from tests.acceptance.processes import GAMES
 from tests.faults.players import Truth
+from tests.properties.naive_link import NaiveLink
 from tests.simulation.auditor import same_result
-from tests.simulation.ledger_model import Books
 from tests.waiting import patience_s
 
 MICROS_PER_CENT = 10_000
@@ -205,17 +205,17 @@ def _work_out_again(done: Audit, link: str, events: list[asyncpg.Record], head: 
     if [event["n"] for event in events] != list(range(1, len(events) + 1)):
         return
     tables = {event["table_id"] for event in events if event["table_id"] is not None}
-    books = Books(link, {table: GAMES[table.partition("-")[0]] for table in tables})
+    model = NaiveLink(link, {table: GAMES[table.partition("-")[0]] for table in tables})
     for event in events:
         payload, answer = json.loads(event["payload"]), json.loads(event["answer"])
         if event["table_id"] is None:
-            books.obey(payload)
+            done.check(model.obey(payload).code is None, f"{link}: {payload} must be refused")
             continue
-        due = books.hear(event["table_id"], payload)
+        due = model.hear(event["table_id"], payload)
         right = answer.get("code") == due.code and (due.code is not None or same_result(answer["result"], due.result))
         done.check(right, f"{link}: event {event['n']} came to {answer}, {due} is due")
     for account in ACCOUNTS:
-        done.check(head[account] == books.money[account], f"{link}: {account} must be {books.money[account]}")
+        done.check(head[account] == model.now.money[account], f"{link}: {account} must be {model.now.money[account]}")
 
 
 def _fields(journal: asyncpg.Record) -> list[Any]:

@@ -227,7 +227,7 @@ class Floor:
 
     def hand_an_award_over(self, choose: Choose) -> None:
         if self.links.naive.now.awards:
-            award = choose(self.links.naive.now.awards)
+            award = choose(list(self.links.naive.now.awards.values()))
             self.say(award["table"], "award.paid", round=award["round"], award=award["award"])
 
     def read_everything_back(self, choose: Choose) -> None:

@@ -1,9 +1,10 @@
-"""The link told a second time, slowly: the model that the property tests hold the real link against.
+"""The independent model of the link: which refusal an event earns, and what an accepted event results in.
 
-It is written from the rules and the contract alone and shares no code with the product. It keeps nothing but the
-story, the list of what was accepted so far; whatever is asked, the whole story is read again.
+The model is written from the rules and the contract alone and shares no code with the product. The property tests
+compare the link with it; the auditors of the simulation and of the fault tests compare the ledger with it.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -19,29 +20,25 @@ class Answer:
     code: str | None = None
     result: Json = field(default_factory=dict)
     awards: list[Json] = field(default_factory=list)
-    """All that were made by it, those of other rounds too."""
+    """All awards that the event made, those of other rounds too."""
 
 
 class NaiveLink:
-    def __init__(self, link: str, tables: dict[str, tuple[str, int]], terms: Json) -> None:
+    def __init__(self, link: str, tables: dict[str, tuple[str, int]]) -> None:
+        """`tables` is table to game and number of positions. The first line of every story is `link.opened`."""
         self.link = link
         self.tables = tables
-        self.terms = terms
-        self.recorded: list[str] = []
-        """The table of every event that used its seq up."""
-        self.story: list[tuple[str, Json]] = []
-        self.now = self.tell()
-
-    def tell(self) -> Telling:
-        return Telling(self.link, self.terms, self.story)
+        self.recorded: Counter[str] = Counter()
+        """How many events of each table used their seq up."""
+        self.now = Telling(link)
 
     def next_seq(self, table: str) -> int:
-        return self.recorded.count(table) + 1
+        return self.recorded[table] + 1
 
     def hear(self, table: str, event: Json) -> Answer:
         code = next(self.faults(table, event), None)
         if code not in ("link_suspended", "sequence_reused", "sequence_gap"):
-            self.recorded.append(table)
+            self.recorded[table] += 1
         return Answer(code) if code else self.go_on(table, event)
 
     def obey(self, command: Json) -> Answer:
@@ -50,10 +47,28 @@ class NaiveLink:
         return Answer(code) if code else self.go_on("", command)
 
     def go_on(self, table: str, said: Json) -> Answer:
-        known = len(self.now.awards)
-        self.story.append((table, said))
-        self.now = self.tell()
-        return Answer(None, self.now.result, self.now.awards[known:])
+        awards = self.now.take(table, said)
+        return Answer(None, self.now.result, awards)
+
+    def meter(self) -> Json:
+        """The contract's meter without its version and time."""
+        return {
+            "link": self.link,
+            "currency": self.now.terms.get("currency"),
+            "displayed_cents": self.now.displayed(),
+            "reset_cents": self.now.terms.get("reset_cents"),
+            "entry": self.now.entries,
+            "pending": self.now.pending(),
+        }
+
+    def table_state(self, table: str) -> Json:
+        """The contract's table state without its time and without `accepts_play`."""
+        return {
+            "table": table,
+            "next_seq": self.next_seq(table),
+            "round": self.now.table_round(table),
+            "pending": self.now.waiting(table),
+        }
 
     def faults(self, table: str, event: Json) -> Iterator[str]:
         """Everything that is wrong with the event, in the contract's order."""
@@ -66,7 +81,8 @@ class NaiveLink:
             return
         key = (table, event["round"])
         if kind == "award.paid":
-            if not any((a["award"], a["table"], a["round"]) == (event["award"], *key) for a in now.awards):
+            award = now.awards.get(event["award"])
+            if award is None or (award["table"], award["round"]) != key:
                 yield "unknown_award"
             if event["award"] in now.handed_over:
                 yield "award_already_paid"
@@ -74,7 +90,7 @@ class NaiveLink:
         if kind == "round.opened":
             if key in now.phase:
                 yield "round_exists"
-            if any(other[0] == table and phase in ("open", "closed") for other, phase in now.phase.items()):
+            if now.table_round(table):
                 yield "previous_round_open"
             return
         if key not in now.phase:

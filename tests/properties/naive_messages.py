@@ -1,7 +1,7 @@
-"""The story of a link, read from its first line: where the money lies, whose turn it is, what a hand's base is.
+"""The state of a link by the independent model: balances, the order of payment, the base of each claim.
 
-Written from the rules alone, without any code of the product. Hands are ranked by comparing them with every hand
-there is.
+The model is written from the rules alone and shares no code with the product. It ranks a hand by comparing it with
+every hand there is.
 """
 
 from fractions import Fraction
@@ -10,6 +10,9 @@ from typing import Any
 
 Json = dict[str, Any]
 Key = tuple[str, str]
+"""A table and its round."""
+Place = tuple[str, str, int]
+"""A table, its round, and a position."""
 
 RUN = "A23456789TJQKA"
 DECK = [rank + suit for suit in "shdc" for rank in "23456789TJQKA"]
@@ -41,36 +44,55 @@ def rank_of(cards: list[str]) -> str:
 
 
 class Telling:
-    """What the story comes to, read once through. Each line is a table and its event, or "" and a command."""
+    """The state of a link after the lines read so far. A line is a table and its event, or "" and a command."""
 
-    def __init__(self, link: str, terms: Json, story: list[tuple[str, Json]]) -> None:
+    def __init__(self, link: str) -> None:
         self.link = link
-        self.terms = terms
+        self.terms: Json = {}
         self.terms_to_come: Json | None = None
         self.suspended = False
-        reset = self.terms["reset_cents"] * 10_000
-        self.money = {"wagered": 0, "recoverable": 0, "pool": reset, "reserve": 0, "house": -reset, "awarded": 0}
+        self.money = {"wagered": 0, "recoverable": 0, "pool": 0, "reserve": 0, "house": 0, "awarded": 0}
         self.phase: dict[Key, str] = {}
+        """The phase of every round that was ever opened."""
+        self.latest: dict[str, Key] = {}
+        """The round that each table opened last."""
         self.rates: dict[Key, tuple[int, int]] = {}
-        self.wager: dict[tuple[str, str, int], str] = {}
-        self.multiplier: dict[tuple[str, str, int], int] = {}
-        self.stake: dict[tuple[str, str, int], int] = {}
-        self.declined: set[tuple[str, str, int]] = set()
+        self.wager: dict[Place, str] = {}
+        self.multiplier: dict[Place, int] = {}
+        self.stake: dict[Place, int] = {}
+        self.declined: set[Place] = set()
         self.hands: list[Json] = []
+        """The hands of rounds that can still change or wait to be paid; a hand that was taken back is marked."""
+        self.entries = 0
         self.shares_paid: set[Key] = set()
         self.taken: list[tuple[int, int]] = []
-        """When a round was paid its shares, and by how much that changed the pool."""
-        self.awards: list[Json] = []
+        """When the shares of a round were paid, and by how much that changed the pool."""
+        self.awards: dict[str, Json] = {}
         self.handed_over: set[str] = set()
         self.result: Json = {}
         self.time = 0
-        for self.time, (table, said) in enumerate(story, start=1):
-            self.result = {}
-            made = len(self.awards)
-            key = (said.get("table", table), said.get("round", ""))
-            self.read(key, said)
-            self.pay_those_whose_turn_it_is(settled_now=key)
-            self.finish_result(key, said, self.awards[made:])
+
+    def take(self, table: str, said: Json) -> list[Json]:
+        """Read one more line; return the awards that it makes, for other rounds too."""
+        self.time += 1
+        self.result = {}
+        made = len(self.awards)
+        key = (said.get("table", table), said.get("round", ""))
+        self.read(key, said)
+        self.pay_those_whose_turn_it_is(settled_now=key)
+        awards = list(self.awards.values())[made:] if len(self.awards) > made else []
+        self.finish_result(key, said, awards)
+        return awards
+
+    def forget_earlier_rounds(self, table: str) -> None:
+        """Drop the details of the table's rounds that are over and paid: nothing can happen to them any more."""
+        waiting = set(self.line())
+        over = {key for key in {place[:2] for place in self.wager} if key[0] == table and key not in waiting}
+        self.hands = [hand for hand in self.hands if hand["place"][:2] not in over]
+        for details in (self.wager, self.multiplier, self.stake):
+            for place in [place for place in details if place[:2] in over]:
+                del details[place]
+        self.declined = {place for place in self.declined if place[:2] not in over}
 
     # Reading.
 
@@ -78,7 +100,9 @@ class Telling:
         kind = said["type"]
         place = (*key, said.get("position", 0))
         if kind == "round.opened":
+            self.forget_earlier_rounds(key[0])
             self.phase[key] = "open"
+            self.latest[key[0]] = key
         elif kind == "wager.placed":
             self.wager[place] = "stands"
             self.multiplier[place] = said.get("multiplier", 1)
@@ -109,7 +133,11 @@ class Telling:
 
     def read_command(self, said: Json) -> None:
         kind = said["type"]
-        if kind == "link.suspended":
+        if kind == "link.opened":
+            self.terms = said["parameters"]
+            self.money["pool"] += self.terms["reset_cents"] * 10_000
+            self.money["house"] -= self.terms["reset_cents"] * 10_000
+        elif kind == "link.suspended":
             self.suspended = True
         elif kind == "link.resumed":
             self.suspended = False
@@ -122,13 +150,13 @@ class Telling:
             self.money[said["account"]] += said["amount_cents"] * 10_000
             self.money["house"] -= said["amount_cents"] * 10_000
         else:
-            assert kind == "meters.reported", kind
+            assert kind in ("meters.reported", "tables.configured"), kind
 
     def finish_result(self, key: Key, said: Json, awards: list[Json]) -> None:
         if said["type"] == "round.closed":
             self.result["displayed_cents"] = self.displayed()
         if said["type"] == "hand.entered":
-            self.result = {"rank": self.hands[-1]["rank"], "entry": len(self.hands)}
+            self.result = {"rank": self.hands[-1]["rank"], "entry": self.entries}
         if said["type"] == "round.settled" or said.get("outcome") == "settled":
             waits = [] if key in self.shares_paid else self.claimants(key)
             self.result = {
@@ -138,10 +166,11 @@ class Telling:
 
     # Hands and their turn.
 
-    def enter(self, place: tuple[str, str, int], said: Json) -> None:
+    def enter(self, place: Place, said: Json) -> None:
+        self.entries += 1
         self.hands.append(
             {
-                "entry": len(self.hands) + 1,
+                "entry": self.entries,
                 "time": self.time,
                 "place": place,
                 "cards": said["cards"],
@@ -155,7 +184,7 @@ class Telling:
     def standing(self, key: Key) -> list[Json]:
         return [hand for hand in self.hands if hand["place"][:2] == key and not hand["gone"]]
 
-    def hand_at(self, place: tuple[str, str, int]) -> Json | None:
+    def hand_at(self, place: Place) -> Json | None:
         return next((hand for hand in self.standing(place[:2]) if hand["place"] == place), None)
 
     def claimants(self, key: Key) -> list[Json]:
@@ -188,8 +217,11 @@ class Telling:
         ]
 
     def table_round(self, table: str) -> Json | None:
-        found = [k for k, phase in self.phase.items() if k[0] == table and phase in ("open", "closed")]
-        return {"id": found[0][1], "phase": self.phase[found[0]]} if found else None
+        """The round that is open or closed; a table has one round at a time."""
+        key = self.latest.get(table)
+        if key is None or self.phase[key] not in ("open", "closed"):
+            return None
+        return {"id": key[1], "phase": self.phase[key]}
 
     def waiting(self, table: str) -> list[str]:
         return [key[1] for key in self.line() if key[0] == table and self.phase[key] == "settled"]
@@ -215,7 +247,7 @@ class Telling:
             increment -= above
         self.money["pool"] += increment
 
-    def give_back(self, place: tuple[str, str, int]) -> int:
+    def give_back(self, place: Place) -> int:
         self.wager[place] = "returned"
         self.hands = [{**hand, "gone": True} if hand["place"] == place else hand for hand in self.hands]
         stake = self.stake[place]
@@ -239,23 +271,22 @@ class Telling:
         table, round_, position = hand["place"]
         self.money[payer] -= cents * 10_000
         self.money["awarded"] += cents * 10_000
-        self.awards.append(
-            {
-                "award": f"{self.link}-{len(self.awards) + 1:06}",
-                "link": self.link,
-                "table": table,
-                "round": round_,
-                "position": position,
-                "entry": hand["entry"],
-                "rank": hand["rank"],
-                "kind": "fixed" if payer == "house" else "percentage",
-                "amount_cents": cents,
-                "base_cents": base,
-                "shared_by": shared_by,
-                "multiplier": self.multiplier[hand["place"]],
-                "why": why,
-            }
-        )
+        name = f"{self.link}-{len(self.awards) + 1:06}"
+        self.awards[name] = {
+            "award": name,
+            "link": self.link,
+            "table": table,
+            "round": round_,
+            "position": position,
+            "entry": hand["entry"],
+            "rank": hand["rank"],
+            "kind": "fixed" if payer == "house" else "percentage",
+            "amount_cents": cents,
+            "base_cents": base,
+            "shared_by": shared_by,
+            "multiplier": self.multiplier[hand["place"]],
+            "why": why,
+        }
 
     def pay_fixed(self, key: Key) -> None:
         for hand in self.standing(key):

@@ -36,7 +36,8 @@ class TwinLinks:
         self.tables = list(tables)
         self.names = 0
         self.sent: list[tuple[str, Json]] = []
-        self.naive = NaiveLink("megalink", tables, terms)
+        self.naive = NaiveLink("megalink", tables)
+        self.naive.obey({"type": "link.opened", "parameters": terms})
         self.past = ClosedHistory()
         self.state = LinkState(
             "megalink",
@@ -129,27 +130,17 @@ class TwinLinks:
         assert balances.wagered + balances.recoverable == (
             balances.pool + balances.reserve + balances.house + balances.awarded
         )
-        assert balances.awarded == sum(award["amount_cents"] for award in now.awards) * 10_000
-        shown = meter(self.state, version=1, at=AT)
-        assert shown["displayed_cents"] == now.displayed()
-        assert shown["pending"] == now.pending()
-        assert shown["entry"] == len(now.hands)
-        assert shown["reset_cents"] == now.terms["reset_cents"]
+        assert balances.awarded == sum(award["amount_cents"] for award in now.awards.values()) * 10_000
+        assert meter(self.state, version=1, at=AT) == {**self.naive.meter(), "version": 1, "at": AT}
         for claim in self.state.claims_in_order():
             for hand in claim.hands.values():
                 assert 0 <= (hand.base_micros or 0) <= balances.pool, "a base above the pool"
         for table in self.tables:
-            assert table_state(self.state, table, at=AT) == {
-                "table": table,
-                "next_seq": self.naive.next_seq(table),
-                "round": now.table_round(table),
-                "pending": now.waiting(table),
-                "accepts_play": not now.suspended,
-                "at": AT,
-            }
+            state = {**self.naive.table_state(table), "accepts_play": not now.suspended, "at": AT}
+            assert table_state(self.state, table, at=AT) == state
         assert set(self.state.claims) == set(now.line())
         assert set(self.state.waiting) == {key for key in now.line() if now.phase[key] == "settled"}
-        assert set(self.state.unpaid) == {award["award"] for award in now.awards} - now.handed_over
+        assert set(self.state.unpaid) == now.awards.keys() - now.handed_over
 
     def name(self, prefix: str) -> str:
         self.names += 1

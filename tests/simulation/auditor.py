@@ -1,7 +1,7 @@
 """The auditor: stands beside the broker and the disk, and believes nobody.
 
 His truth is what the tables sent, what they were told and in which order events became durable; the rest he works out
-in his own books. He never looks into the product.
+in his own model. He never looks into the product.
 """
 
 import json
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.simulation.ledger_model import Answer, Books
-from tests.simulation.rounds import Json
+from tests.properties.naive_link import Answer, NaiveLink
+from tests.properties.naive_messages import Json
 from tests.simulation.wording import Wording, faults_of_award, faults_of_refusal, faults_of_reply, faults_of_status
 
 NOT_RECORDED = {
@@ -40,9 +40,9 @@ class Recorded:
 
 @dataclass
 class LinkFile:
-    """What he keeps of a link beside its books."""
+    """What he keeps of a link beside its model."""
 
-    books: Books
+    model: NaiveLink
     n: int = 0
     meters: dict[int, Json] = field(default_factory=dict)
     """What the meter must show, by version."""
@@ -74,7 +74,7 @@ class Auditor:
         """`links` is link to table to game and number of positions."""
         self.complain = complain
         self._now = now
-        self.files = {link: LinkFile(Books(link, tables)) for link, tables in links.items()}
+        self.files = {link: LinkFile(NaiveLink(link, tables)) for link, tables in links.items()}
         self.sent: dict[str, set[tuple[str, str, bytes]]] = defaultdict(set)
         """By event id: link, table and payload of whatever was sent under it."""
         self.awaited: dict[str, bytes] = {}
@@ -129,30 +129,30 @@ class Auditor:
     def committed(self, link: str, rows: list[Json]) -> None:
         """These events have become durable, in this order."""
         file = self.files[link]
-        books = file.books
+        model = file.model
         for row in rows:
             file.n += 1
-            pool, awards = books.money["pool"], len(books.awards)
+            pool, awards = model.now.money["pool"], len(model.now.awards)
             if row["n"] != file.n:
                 self.complain(f"{link}: event {row['n']} comes after {file.n - 1}")
             if row["table_id"] is None:
                 self._command(file, row)
             else:
                 self._event(link, row)
-            made = list(books.awards.values())[awards:] if len(books.awards) > awards else []
+            made = list(model.now.awards.values())[awards:] if len(model.now.awards) > awards else []
             self.made_at.update((award["award"], self._now()) for award in made)
-            if books.money["pool"] < pool or any(award["kind"] == "percentage" for award in made):
+            if model.now.money["pool"] < pool or any(award["kind"] == "percentage" for award in made):
                 file.wins.append(file.n)
-            if sum(books.money[name] for name in ("wagered", "recoverable")) != sum(
-                books.money[name] for name in ("pool", "reserve", "house", "awarded")
+            if sum(model.now.money[name] for name in ("wagered", "recoverable")) != sum(
+                model.now.money[name] for name in ("pool", "reserve", "house", "awarded")
             ):
                 raise AssertionError("the auditor's own books do not balance")
-        file.meters[file.n] = books.meter()
-        file.displayed.add(books.displayed())
+        file.meters[file.n] = model.meter()
+        file.displayed.add(model.now.displayed())
         lately = [file.meters[n]["displayed_cents"] for n in range(max(1, file.n - 50), file.n + 1) if n in file.meters]
         file.climb = range(min(lately), max(lately) + 1)
-        for table in books.tables:
-            file.states[table].add(json.dumps({**books.table_state(table), "accepts_play": not books.suspended}))
+        for table in model.tables:
+            file.states[table].add(json.dumps({**model.table_state(table), "accepts_play": not model.now.suspended}))
 
     # What tables send and are told.
 
@@ -174,7 +174,7 @@ class Auditor:
         if id_ in self.recorded:
             self.complain(f"{link}: {id_} is recorded twice")
         event = json.loads(payload)
-        answer = self.files[link].books.hear(table, event)
+        answer = self.files[link].model.hear(table, event)
         if answer.code in NOT_RECORDED:
             self.complain(f"{link}: {table} is recorded but {answer.code} is due: {payload!r}")
         if answer.code is None and event["type"] == "award.paid":
@@ -197,7 +197,7 @@ class Auditor:
             self.complain(f"{table} is told {reply} where {due} is due for {record.event}")
         elif due.code is None and not same_result(reply["result"], due.result):
             self.complain(f"{table} is told {reply['result']} where {due.result} is due for {record.event}")
-        game, _ = self.files[link].books.tables[table]
+        game, _ = self.files[link].model.tables[table]
         self._examine(table, reply, faults_of_reply(reply, record.event, game))
 
     def _examine(self, table: str, reply: Json, faults: Iterator[str]) -> None:
@@ -210,7 +210,7 @@ class Auditor:
         self._examine(table, reply, faults_of_refusal(reply))
         code, id_, file = reply["code"], reply["reply_to"], self.files.get(link)
         record = self.recorded.get(id_)
-        at_home = file is not None and table in file.books.tables
+        at_home = file is not None and table in file.model.tables
         if at_home == (code in MISDIRECTED):
             self.complain(f"{table} of {link} is told {reply}")
         if record is not None and code in ("malformed", "unknown_type"):
@@ -221,8 +221,8 @@ class Auditor:
             self.complain(f"{table} is told {reply}, but {link} was never suspended")
         if code in ("sequence_gap", "sequence_reused") and file is not None:
             seq, next_seq = reply["seq"], reply["next_seq"]
-            if next_seq > file.books.next_seq[table] or (seq < next_seq) != (code == "sequence_reused"):
-                self.complain(f"{table} is told {reply}, but {file.books.next_seq[table]} comes next")
+            if next_seq > file.model.next_seq(table) or (seq < next_seq) != (code == "sequence_reused"):
+                self.complain(f"{table} is told {reply}, but {file.model.next_seq(table)} comes next")
             if code == "sequence_reused" and record is not None and record.event["seq"] == seq:
                 self.complain(f"{table} is told {reply} of an event that is recorded under this seq")
 
@@ -230,22 +230,23 @@ class Auditor:
         command = json.loads(row["payload"])
         file.suspended_once |= command["type"] == "link.suspended"
         if command["by"] != "controller" and self.asked.get(command["id"]) != command:
-            self.complain(f"{file.books.link}: nobody asked for {command}")
+            self.complain(f"{file.model.link}: nobody asked for {command}")
         if command["by"] == "controller" and command["type"] not in ("link.opened", "tables.configured"):
-            self.complain(f"{file.books.link}: the controller gave up: {command}")
+            self.complain(f"{file.model.link}: the controller gave up: {command}")
         if command["id"] in file.commands:
-            self.complain(f"{file.books.link}: {command} is carried out twice")
+            self.complain(f"{file.model.link}: {command} is carried out twice")
         file.commands[command["id"]] = command
-        file.books.obey(command)
+        if file.model.obey(command).code:
+            self.complain(f"{file.model.link}: {command} must be refused")
 
     # What is shown.
 
     def _award(self, link: str, award: Json) -> None:
-        due = self.files[link].books.awards.get(award["award"])
+        due = self.files[link].model.now.awards.get(award["award"])
         if due is None or not same_award(award, due):
             self.complain(f"{link}: award {award} where {due} is due")
             return
-        game, _ = self.files[link].books.tables[award["table"]]
+        game, _ = self.files[link].model.tables[award["table"]]
         for fault in faults_of_award(award, game):
             self.complain(f"{link}: award {award} {fault}")
 

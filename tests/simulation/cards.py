@@ -1,4 +1,4 @@
-"""Cards as auditor and dealers know them: how a jackpot hand ranks, and decks that are kind to the players."""
+"""The cards that simulated dealers deal: decks in which Straight Flushes and Royal Flushes are frequent."""
 
 import random
 
@@ -6,22 +6,8 @@ CARDS = {"bullseye": (5, 0), "ultimate-texas-holdem": (2, 3), "three-card-poker-
 """Own and community cards of a jackpot hand."""
 MULTIPLIER_MAX = {"bullseye": 1, "ultimate-texas-holdem": 5, "three-card-poker-xtreme": 5}
 RANKS = "A23456789TJQKA"
-RUNS = [RANKS[low : low + 5] for low in range(10)]
 DECK = {rank + suit for rank in RANKS for suit in "shdc"}
 ORDERED_DECK = sorted(DECK)
-
-
-def rank_of(cards: list[str]) -> str:
-    ranks, suits = [card[0] for card in cards], {card[1] for card in cards}
-    run = next((run for run in RUNS if sorted(run) == sorted(ranks)), None)
-    if len(suits) == 1 and run:
-        return "royal_flush" if run == "TJQKA" else "straight_flush"
-    alike = sorted(ranks.count(rank) for rank in set(ranks))
-    if alike in ([1, 4], [2, 3]):
-        return "four_of_a_kind" if alike == [1, 4] else "full_house"
-    if len(suits) == 1:
-        return "flush"
-    return "straight" if run else "none"
 
 
 def deal(

@@ -55,33 +55,33 @@ def nothing_is_left_behind(auditor: Auditor, broker: Broker) -> None:
 
 def suspension_is_said(auditor: Auditor, broker: Broker, file: LinkFile) -> None:
     """In fine weather, a moment after a person has suspended the link."""
-    below = f"jackpot/v1/{file.books.link}"
+    below = f"jackpot/v1/{file.model.link}"
     status = json.loads(broker.retained.get(f"{below}/status", b"{}"))
-    if not file.books.suspended or (status.get("state"), status.get("reason")) != ("suspended", "it had to be"):
-        auditor.complain(f"{below} is suspended: {file.books.suspended}, and its status is left at {status}")
-    for table in file.books.tables:
+    if not file.model.now.suspended or (status.get("state"), status.get("reason")) != ("suspended", "it had to be"):
+        auditor.complain(f"{below} is suspended: {file.model.now.suspended}, and its status is left at {status}")
+    for table in file.model.tables:
         state = json.loads(broker.retained.get(f"{below}/tables/{table}/state", b"{}"))
         if state.get("accepts_play") is not False:
             auditor.complain(f"{below} is suspended, and {table} may play: {state}")
 
 
 def claims_are_paid(auditor: Auditor, file: LinkFile) -> None:
-    for round_ in file.books.line():
-        auditor.complain(f"{file.books.link}: round {round_.name} of {round_.table} still waits to be paid")
-    for name, award in file.books.awards.items():
+    for table, round_ in file.model.now.line():
+        auditor.complain(f"{file.model.link}: round {round_} of {table} still waits to be paid")
+    for name, award in file.model.now.awards.items():
         if name not in auditor.noticed:
             auditor.complain(f"{award['table']} was never told of its award: {award}")
-    hands = [(award["table"], award["round"], award["position"]) for award in file.books.awards.values()]
+    hands = [(award["table"], award["round"], award["position"]) for award in file.model.now.awards.values()]
     if len(set(hands)) != len(hands):
-        auditor.complain(f"{file.books.link}: a hand has two awards")
+        auditor.complain(f"{file.model.link}: a hand has two awards")
 
 
 def what_is_retained_is_true(auditor: Auditor, broker: Broker, file: LinkFile) -> None:
-    books, below = file.books, f"jackpot/v1/{file.books.link}"
+    model, below = file.model, f"jackpot/v1/{file.model.link}"
     expected = {
-        f"{below}/meter": {**books.meter(), "version": file.n},
-        f"{below}/status": {"state": "running", "link": books.link},
-        **{f"{below}/tables/{t}/state": {**books.table_state(t), "accepts_play": True} for t in books.tables},
+        f"{below}/meter": {**model.meter(), "version": file.n},
+        f"{below}/status": {"state": "running", "link": model.link},
+        **{f"{below}/tables/{t}/state": {**model.table_state(t), "accepts_play": True} for t in model.tables},
     }
     for topic, due in expected.items():
         kept = json.loads(broker.retained.get(topic, b"{}"))
@@ -92,7 +92,7 @@ def what_is_retained_is_true(auditor: Auditor, broker: Broker, file: LinkFile) -
 
 def ledger_agrees(auditor: Auditor, row: LinkRow, file: LinkFile) -> None:
     """The disk against the books: balances, and journals that sum up to them."""
-    link, money = file.books.link, file.books.money
+    link, money = file.model.link, file.model.now.money
     kept = dict(zip(ACCOUNTS, row.head["balances"], strict=True))
     posted = {account: sum(journal[account] for journal in row.journals) for account in ACCOUNTS}
     if not kept == posted == money:

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tests.properties.naive_messages import Json
 from tests.simulation.auditor import Auditor
 from tests.simulation.boards import Boards, Hung
-from tests.simulation.rounds import Json
 
 BLANKED_WITHIN_S = 2.5
 SHOWN_WITHIN_S = 6.0
@@ -149,7 +149,7 @@ class Observer:
     def _committed(self, hung: Hung, kind: str, cents: int) -> None:
         """Digits have no words: on a numeric meter a win is a figure, too."""
         file = self._auditor.files[hung.sign.link]
-        amounts = {award["amount_cents"] for award in file.books.awards.values()}
+        amounts = {award["amount_cents"] for award in file.model.now.awards.values()}
         if cents not in amounts and (kind == "win" or (cents not in file.displayed and cents not in file.climb)):
             text = hung.board.state().text
             self._auditor.complain(f"{hung.sign.id} shows {text!r}, which was never committed")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from tests.simulation.rounds import Json
+from tests.properties.naive_messages import Json
 
 SHEETS = {"bullseye": "BE", "ultimate-texas-holdem": "UTH", "three-card-poker-xtreme": "TCX"}
 PAY_TABLE = {"BE": "BE 4.5", "UTH": "UTH 4.2", "TCX": "TCX 4.4"}

@@ -233,9 +233,9 @@ class World:
         if self.plan.shared and max(led.values(), default=0) - min(led[d.process.name] for d in self.daemons) > 1:
             found.append(f"links are not shared evenly: {led}")
         for file in self.auditor.files.values():
-            books = file.books
-            found += [f"{award} is not paid" for award in books.awards if award not in books.handed_over]
-            found += [f"{round_.name} of {round_.table} waits" for round_ in books.line()]
+            model = file.model
+            found += [f"{award} is not paid" for award in model.now.awards if award not in model.now.handed_over]
+            found += [f"{round_} of {table} waits" for table, round_ in model.now.line()]
         return found
 
     async def bury(self) -> None:
@@ -254,7 +254,7 @@ class World:
         counts = Counter(
             {
                 "events": self.auditor.events,
-                "awards": sum(len(file.books.awards) for file in self.auditor.files.values()),
+                "awards": sum(len(file.model.now.awards) for file in self.auditor.files.values()),
                 "leases": sum(row.epoch for row in self.database.links.values()),
                 "handed over": self.database.handed_over,
                 "lies": self.rogue.told,
